@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Picks the CPU's file and fills the gaps it leaves. A CPU file defines what
+ * it has, each with `#define name name` beside it:
+ *
+ *   pawl_arch_pause()            tell the core that this is a polling loop
+ *   pawl_arch_wait_while(p, v)   return soon after *p may differ from v; may
+ *                                return early; must not wait for ever
+ *   pawl_arch_full_fence()       order all earlier accesses before all later
+ */
+#ifndef PAWL_BACKEND_ARCH_H
+#define PAWL_BACKEND_ARCH_H
+
+#include <stdint.h>
+
+#if !defined(__GCC_ATOMIC_LLONG_LOCK_FREE) || __GCC_ATOMIC_LLONG_LOCK_FREE != 2
+#error "pawl needs lock-free 64-bit atomics"
+#endif
+
+#if defined(__x86_64__)
+#include <pawl/backend/arch/x86_64.h>
+#elif defined(__aarch64__)
+#include <pawl/backend/arch/aarch64.h>
+#elif defined(__riscv) && __riscv_xlen == 64
+#include <pawl/backend/arch/riscv64.h>
+#endif
+#include <pawl/backend/arch/generic.h>
+
+#endif /* PAWL_BACKEND_ARCH_H */

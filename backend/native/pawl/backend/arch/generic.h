@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Fills what a CPU's own file left out. See arch.h for the contract. */
+
+#ifndef pawl_arch_pause
+static inline void pawl_arch_pause(void)
+{
+	__asm__ __volatile__("" ::: "memory");
+}
+#endif
+
+#ifndef pawl_arch_wait_while
+static inline void pawl_arch_wait_while(const uint64_t *p, uint64_t seen)
+{
+	(void)p;
+	(void)seen;
+	pawl_arch_pause();
+}
+#endif
+
+#ifndef pawl_arch_full_fence
+static inline void pawl_arch_full_fence(void)
+{
+	__sync_synchronize();
+}
+#endif

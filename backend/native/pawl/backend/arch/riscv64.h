@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* riscv64. See arch.h for the contract. */
+
+/* Zihintpause's PAUSE, by encoding: a hint, and so harmless without it. */
+static inline void pawl_arch_pause(void)
+{
+	__asm__ __volatile__(".insn i 0x0F, 0, x0, x0, 0x010" ::: "memory");
+}
+#define pawl_arch_pause pawl_arch_pause

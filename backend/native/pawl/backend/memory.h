@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory and waiting seam on real hardware: the compiler's atomics, and
+ * polite polling. Only pawl/atomic.h includes this file; it passes every order
+ * as a constant.
+ */
+#ifndef PAWL_BACKEND_MEMORY_H
+#define PAWL_BACKEND_MEMORY_H
+
+#include <pawl/backend/arch.h>
+
+static inline uint64_t pawl_raw_load(const uint64_t *p, int order)
+{
+	return __atomic_load_n(p, order);
+}
+
+static inline void pawl_raw_store(uint64_t *p, uint64_t value, int order)
+{
+	__atomic_store_n(p, value, order);
+}
+
+static inline uint64_t pawl_raw_exchange(uint64_t *p, uint64_t value, int order)
+{
+	return __atomic_exchange_n(p, value, order);
+}
+
+static inline bool pawl_raw_cas(uint64_t *p, uint64_t from, uint64_t to, int order,
+				int failure_order)
+{
+	return __atomic_compare_exchange_n(p, &from, to, false, order, failure_order);
+}
+
+static inline uint64_t pawl_raw_fetch_add(uint64_t *p, uint64_t n, int order)
+{
+	return __atomic_fetch_add(p, n, order);
+}
+
+/* In libpawl: membarrier, or a full fence where the kernel refuses it. */
+#ifdef __cplusplus
+extern "C" {
+#endif
+extern bool pawl_light_fence_is_full;
+void pawl_heavy_fence_native(void);
+#ifdef __cplusplus
+}
+#endif
+
+static inline void pawl_raw_light_fence(void)
+{
+	__asm__ __volatile__("" ::: "memory");
+	if (__builtin_expect(pawl_light_fence_is_full, false))
+		pawl_arch_full_fence();
+}
+
+static inline void pawl_raw_heavy_fence(void)
+{
+	pawl_heavy_fence_native();
+}
+
+static inline void pawl_raw_await_eq(const uint64_t *p, uint64_t value, int order,
+				     enum pawl_wait how)
+{
+	uint64_t seen;
+
+	(void)how;
+	while ((seen = pawl_raw_load(p, order)) != value)
+		pawl_arch_wait_while(p, seen);
+}
+
+static inline uint64_t pawl_raw_await_ne(const uint64_t *p, uint64_t value, int order,
+					 enum pawl_wait how)
+{
+	uint64_t seen;
+
+	(void)how;
+	while ((seen = pawl_raw_load(p, order)) == value)
+		pawl_arch_wait_while(p, seen);
+	return seen;
+}
+
+/* How many polls a waiter spends on a hint before it looks for itself. */
+enum { PAWL_POLLS_PER_LOOK = 1024 };
+
+static inline uint64_t pawl_raw_await_change(const uint64_t *p, uint64_t seen, int order,
+					     enum pawl_wait how)
+{
+	uint64_t now = seen;
+	int polls;
+
+	(void)how;
+	for (polls = 0; polls < PAWL_POLLS_PER_LOOK; polls++) {
+		now = pawl_raw_load(p, order);
+		if (now != seen)
+			break;
+		pawl_arch_wait_while(p, seen);
+	}
+	return now;
+}
+
+static inline void pawl_raw_await_cas(uint64_t *p, uint64_t from, uint64_t to, int order,
+				      enum pawl_wait how)
+{
+	(void)how;
+	while (!pawl_raw_cas(p, from, to, order, __ATOMIC_RELAXED))
+		pawl_arch_pause();
+}
+
+static inline void pawl_raw_await_eq_rmw(uint64_t *p, uint64_t value, int order,
+					 enum pawl_wait how)
+{
+	(void)how;
+	while (pawl_raw_fetch_add(p, 0, order) != value)
+		pawl_arch_pause();
+}
+
+static inline void pawl_raw_await_ne_rmw(uint64_t *p, uint64_t value, int order,
+					 enum pawl_wait how)
+{
+	(void)how;
+	while (pawl_raw_fetch_add(p, 0, order) == value)
+		pawl_arch_pause();
+}
+
+static inline void pawl_raw_notify(const uint64_t *p, enum pawl_wait how)
+{
+	(void)p;
+	(void)how; /* whoever spins sees the store by itself */
+}
+
+#endif /* PAWL_BACKEND_MEMORY_H */

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The thread seam on real hardware. Only pawl/thread.h includes this file,
+ * which states the contract.
+ */
+#ifndef PAWL_BACKEND_THREAD_H
+#define PAWL_BACKEND_THREAD_H
+
+#define PAWL_WAITING_SLOTS    4096
+#define PAWL_HAPAX_BLOCK_BITS 16
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* Initial-exec: an address costs one instruction and never a call. */
+extern __thread struct pawl_thread pawl_thread_native
+	__attribute__((tls_model("initial-exec")));
+
+void pawl_at_thread_exit_native(void);
+uint64_t pawl_seed_native(void);
+#ifdef __cplusplus
+}
+#endif
+
+static inline struct pawl_thread *pawl_self(void)
+{
+	return &pawl_thread_native;
+}
+
+/* Marsaglia's xorshift64: statistical quality is plenty for tossing coins. */
+static inline bool pawl_one_in(unsigned n)
+{
+	struct pawl_thread *self = pawl_self();
+	uint64_t x = self->coin;
+
+	if (__builtin_expect(x == 0, false))
+		x = pawl_seed_native();
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	self->coin = x;
+	return (x >> 32) % n == 0;
+}
+
+static inline void pawl_at_thread_exit(void)
+{
+	if (__builtin_expect(!pawl_self()->exit_arranged, false))
+		pawl_at_thread_exit_native();
+}
+
+#endif /* PAWL_BACKEND_THREAD_H */

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory and waiting seam as calls into the simulator (sim/seam.h). Found
+ * in place of backend/native's by the order of -I; never installed.
+ */
+#ifndef PAWL_BACKEND_MEMORY_H
+#define PAWL_BACKEND_MEMORY_H
+
+/* The orders under names that sim/ may use. */
+enum sim_order {
+	SIM_RELAXED = __ATOMIC_RELAXED,
+	SIM_ACQUIRE = __ATOMIC_ACQUIRE,
+	SIM_RELEASE = __ATOMIC_RELEASE,
+	SIM_ACQ_REL = __ATOMIC_ACQ_REL,
+	SIM_SEQ_CST = __ATOMIC_SEQ_CST,
+};
+
+#include <sim/seam.h>
+
+static inline uint64_t pawl_raw_load(const uint64_t *p, int order)
+{
+	return sim_load(p, order);
+}
+
+static inline void pawl_raw_store(uint64_t *p, uint64_t value, int order)
+{
+	sim_store(p, value, order);
+}
+
+static inline uint64_t pawl_raw_exchange(uint64_t *p, uint64_t value, int order)
+{
+	return sim_exchange(p, value, order);
+}
+
+static inline bool pawl_raw_cas(uint64_t *p, uint64_t from, uint64_t to, int order,
+				int failure_order)
+{
+	return sim_cas(p, from, to, order, failure_order);
+}
+
+static inline uint64_t pawl_raw_fetch_add(uint64_t *p, uint64_t n, int order)
+{
+	return sim_fetch_add(p, n, order);
+}
+
+static inline void pawl_raw_light_fence(void)
+{
+	sim_fence(SIM_FENCE_LIGHT);
+}
+
+static inline void pawl_raw_heavy_fence(void)
+{
+	sim_fence(SIM_FENCE_HEAVY);
+}
+
+static inline void pawl_raw_await_eq(const uint64_t *p, uint64_t value, int order,
+				     enum pawl_wait how)
+{
+	sim_await(SIM_AWAIT_EQ, (uint64_t *)p, value, 0, order, how);
+}
+
+static inline uint64_t pawl_raw_await_ne(const uint64_t *p, uint64_t value, int order,
+					 enum pawl_wait how)
+{
+	return sim_await(SIM_AWAIT_NE, (uint64_t *)p, value, 0, order, how);
+}
+
+static inline uint64_t pawl_raw_await_change(const uint64_t *p, uint64_t seen, int order,
+					     enum pawl_wait how)
+{
+	return sim_await(SIM_AWAIT_CHANGE, (uint64_t *)p, seen, 0, order, how);
+}
+
+static inline void pawl_raw_await_cas(uint64_t *p, uint64_t from, uint64_t to, int order,
+				      enum pawl_wait how)
+{
+	sim_await(SIM_AWAIT_CAS, p, from, to, order, how);
+}
+
+static inline void pawl_raw_await_eq_rmw(uint64_t *p, uint64_t value, int order,
+					 enum pawl_wait how)
+{
+	sim_await(SIM_AWAIT_EQ_RMW, p, value, 0, order, how);
+}
+
+static inline void pawl_raw_await_ne_rmw(uint64_t *p, uint64_t value, int order,
+					 enum pawl_wait how)
+{
+	sim_await(SIM_AWAIT_NE_RMW, p, value, 0, order, how);
+}
+
+static inline void pawl_raw_notify(const uint64_t *p, enum pawl_wait how)
+{
+	sim_notify(p, how);
+}
+
+#endif /* PAWL_BACKEND_MEMORY_H */

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl/face.h - the plain face of every lock, written once.
+ *
+ * An algorithm X supplies the explicit face, pawl_X_acquire, pawl_X_release
+ * and, where sound, pawl_X_try_acquire. From it these macros make
+ *
+ *   struct pawl_X            the lock; all-zero is unlocked
+ *   pawl_X_lock(l)           waits until it owns *l, spinning
+ *   pawl_X_trylock(l)        owns *l if it was free; never waits
+ *   pawl_X_unlock(l)         requires the caller to own *l
+ *
+ * Where the algorithm passes context from acquire to release (struct
+ * pawl_X_context), the explicit face works on struct pawl_X_core and keeps the
+ * context wherever the caller wants it; the plain face keeps it in the lock,
+ * where the holder alone touches it. It copies it out before the release:
+ * afterwards the lock may be gone.
+ */
+#ifndef PAWL_FACE_H
+#define PAWL_FACE_H
+
+#include <pawl/atomic.h>
+
+#define PAWL_FACE(x)                                             \
+	static inline void pawl_##x##_lock(struct pawl_##x *l)   \
+	{                                                        \
+		pawl_##x##_acquire(l, PAWL_SPIN);                \
+	}                                                        \
+	static inline void pawl_##x##_unlock(struct pawl_##x *l) \
+	{                                                        \
+		pawl_##x##_release(l, PAWL_SPIN);                \
+	}                                                        \
+	struct pawl_##x
+
+#define PAWL_FACE_TRY(x)                                          \
+	static inline bool pawl_##x##_trylock(struct pawl_##x *l) \
+	{                                                         \
+		return pawl_##x##_try_acquire(l);                 \
+	}                                                         \
+	struct pawl_##x
+
+#define PAWL_FACE_CONTEXT(x)                                             \
+	struct pawl_##x {                                                \
+		struct pawl_##x##_core core;                             \
+		struct pawl_##x##_context held; /* the holder's alone */ \
+	};                                                               \
+	static inline void pawl_##x##_lock(struct pawl_##x *l)           \
+	{                                                                \
+		struct pawl_##x##_context context;                       \
+                                                                         \
+		pawl_##x##_acquire(&l->core, &context, PAWL_SPIN);       \
+		l->held = context;                                       \
+	}                                                                \
+	static inline void pawl_##x##_unlock(struct pawl_##x *l)         \
+	{                                                                \
+		struct pawl_##x##_context context = l->held;             \
+                                                                         \
+		pawl_##x##_release(&l->core, &context, PAWL_SPIN);       \
+	}                                                                \
+	struct pawl_##x
+
+#define PAWL_FACE_CONTEXT_TRY(x)                                  \
+	static inline bool pawl_##x##_trylock(struct pawl_##x *l) \
+	{                                                         \
+		struct pawl_##x##_context context;                \
+                                                                  \
+		if (!pawl_##x##_try_acquire(&l->core, &context))  \
+			return false;                             \
+		l->held = context;                                \
+		return true;                                      \
+	}                                                         \
+	struct pawl_##x
+
+#endif /* PAWL_FACE_H */

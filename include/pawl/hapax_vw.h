@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl/hapax_vw.h - hapax lock whose waiters are visible to the holder.
+ *
+ * Choose it  for strict arrival order under steady contention: a hand-over
+ *            touches the slot alone, not the lock.
+ * Avoid it   uncontended on a hot path (unlock pays a full barrier; hapax.h
+ *            does not) and when threads may outnumber CPUs.
+ * Source     Dice & Kogan, "Hapax Locks", PPoPP 2026, section 4, listing 3.
+ * Departs    from it: unlock looks at the slot before it tries to clear it,
+ *            so that the uncontended pair has two read-modify-writes, not four.
+ * Cost       lock 1 RMW, unlock 1 RMW; 24 bytes (core 16), 0 = free. The
+ *            array has 4096 slots for all locks of the process.
+ *
+ * State (arrive, depart) and slot[hash(lock, value)]: 0 or the value whose
+ * departure a waiter awaits there. Unlocked iff arrive == depart (H2).
+ *
+ *   I1  A waiter owns its slot from its compare-and-swap 0 -> ahead until
+ *       somebody changes it; only ahead's unlock, or the waiter, does so.
+ *   I2  A waiter whose value left the slot owns the lock: a value never comes
+ *       back (H1), so any other value means that ahead's unlock was here.
+ *   I3  Unlock stores depart unless it cleared the slot itself.
+ *   I4  Of a waiter (slot, then depart) and unlock (depart, then slot) at
+ *       least one sees the other. Hence nobody waits for a hand-over that the
+ *       unlock did not make.
+ *
+ * Order      [A] pairs with [R], or [B] with [S]: a section happens before the
+ *            next one. [W1] [W2] and [U1] [U2] are the four accesses of I4;
+ *            all four must be sequentially consistent, an acq_rel fence
+ *            between them would not do.
+ * Lifetime   [U1], which is also [R], is unlock's last access to *l: from then
+ *            on its address is only hashed. The array is never freed.
+ * Checked    tests/locks/hapax_vw.c; pawl check hapax-vw; mutants A, B, S, W1,
+ *            W2, U1, U2, I3.
+ */
+#ifndef PAWL_HAPAX_VW_H
+#define PAWL_HAPAX_VW_H
+
+#include <pawl/face.h>
+#include <pawl/hapax_value.h>
+
+struct pawl_hapax_vw_core {
+	struct pawl_hapax_core body;
+};
+
+struct pawl_hapax_vw_context {
+	struct pawl_hapax_context episode;
+};
+
+#define PAWL_HAPAX_VW_INIT                                        \
+	{                                                         \
+		{ { PAWL_ATOMIC_INIT(0), PAWL_ATOMIC_INIT(0) } }, \
+		{                                                 \
+			{                                         \
+				0                                 \
+			}                                         \
+		}                                                 \
+	}
+
+/* Waits until `ahead` has departed, or has handed the lock to us. */
+static inline void pawl_hapax_vw_wait(struct pawl_hapax_core *l, uint64_t ahead,
+				      enum pawl_wait how)
+{
+	pawl_atomic64 *slot = &pawl_hapax_vw_slots[pawl_hapax_index(l, ahead)];
+
+	if (!pawl_cas_seq_cst(slot, 0, ahead)) { /* [W1] I1 */
+		/* Somebody else's slot: stay invisible and watch the lock. */
+		pawl_await_eq_acquire(&l->depart, ahead, how); /* [A] */
+		return;
+	}
+	if (pawl_load_seq_cst(&l->depart) == ahead) { /* [W2] [A] I4 */
+		/* Relaxed: vacates the slot unless unlock did; [W2] ordered us. */
+		pawl_cas_relaxed(slot, ahead, 0);
+		return;
+	}
+	pawl_await_ne_acquire(slot, ahead, how); /* [B] I2 */
+}
+
+/* Waits its turn, then owns *l. Not recursive. */
+static inline void pawl_hapax_vw_acquire(struct pawl_hapax_vw_core *l,
+					 struct pawl_hapax_vw_context *context,
+					 enum pawl_wait how)
+{
+	uint64_t mine = pawl_hapax_draw();
+	/* Relaxed: only says whom to wait for; [A] or [B] does the ordering. */
+	uint64_t ahead = pawl_exchange_relaxed(&l->body.arrive, mine);
+
+	if (__builtin_expect(pawl_load_acquire(&l->body.depart) != ahead,
+			     false)) /* [A] */
+		pawl_hapax_vw_wait(&l->body, ahead, how);
+	context->episode.hapax = mine;
+}
+
+/* Returns true, owning *l, if it was free; never waits and never queues. */
+static inline bool pawl_hapax_vw_try_acquire(struct pawl_hapax_vw_core *l,
+					     struct pawl_hapax_vw_context *context)
+{
+	return pawl_hapax_try_acquire(&l->body, &context->episode);
+}
+
+/* Requires the context of the acquire that holds *l; any thread may call. */
+static inline void pawl_hapax_vw_release(struct pawl_hapax_vw_core *l,
+					 struct pawl_hapax_vw_context *context,
+					 enum pawl_wait how)
+{
+	uint64_t mine = context->episode.hapax;
+	pawl_atomic64 *slot = &pawl_hapax_vw_slots[pawl_hapax_index(&l->body, mine)];
+
+	/* Relaxed: a look before the leap; [S] decides. */
+	if (pawl_load_relaxed(slot) == mine &&
+	    pawl_cas_release(slot, mine, 0)) { /* [S] I1 */
+		pawl_notify(slot, how);
+		return;
+	}
+	pawl_store_seq_cst(&l->body.depart, mine); /* [U1] [R] I3 */
+	pawl_notify(&l->body.depart, how);
+	/* A waiter that was late for [S] and early for [U1] is let in here. */
+	if (pawl_load_seq_cst(slot) == mine && /* [U2] I4 */
+	    pawl_cas_release(slot, mine, 0))   /* [S] */
+		pawl_notify(slot, how);
+}
+
+PAWL_FACE_CONTEXT(hapax_vw);
+PAWL_FACE_CONTEXT_TRY(hapax_vw);
+
+#endif /* PAWL_HAPAX_VW_H */

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl/runtime.h - what exists once per process and is shared by all locks of
+ * a kind: waiting arrays, the supply of hapax values, queue nodes.
+ */
+#ifndef PAWL_RUNTIME_H
+#define PAWL_RUNTIME_H
+
+#include <pawl/thread.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Waiting arrays of PAWL_WAITING_SLOTS, all zero at start. One for each protocol: the algorithms
+ * read different things into a slot and must never share one.
+ */
+extern pawl_atomic64 pawl_twa_slots[];
+extern pawl_atomic64 pawl_hapax_slots[];
+extern pawl_atomic64 pawl_hapax_vw_slots[];
+
+/*
+ * Returns the first value of a block of 1 << PAWL_HAPAX_BLOCK_BITS values that
+ * nobody else has or will be given; its low bits are 0, and it is never 0
+ * itself. Ends the process with a sentence when 64 bits are used up.
+ */
+uint64_t pawl_hapax_block(void);
+
+/*
+ * Queue node of mcs and clh. A thread keeps a list of free ones, which its
+ * exit returns to the heap.
+ */
+struct pawl_node {
+	PAWL_SEQUESTER pawl_atomic64 next; /* mcs: who is behind us */
+	pawl_atomic64 ready;		   /* set when the wait is over */
+	struct pawl_node *free_next;	   /* link in a thread's free list */
+};
+
+/* Returns a new node from the heap; ends the process if there is none. */
+struct pawl_node *pawl_node_new(void);
+/* Gives a node back to the heap. */
+void pawl_node_free(struct pawl_node *node);
+
+/* Ends a thread's dealings with pawl: waits for mailboxes that others still
+ * have to empty, and frees its nodes. Called by the back end. */
+void pawl_thread_exit(struct pawl_thread *self);
+
+/* Says on stderr which rule was broken, in one sentence, and aborts. */
+void pawl_die(const char *sentence) __attribute__((noreturn, cold));
+
+#ifdef __cplusplus
+}
+#endif
+
+/* Takes a node from this thread's list, or from the heap if that is empty. */
+static inline struct pawl_node *pawl_node_get(void)
+{
+	struct pawl_thread *self = pawl_self();
+	struct pawl_node *node = self->free_nodes;
+
+	if (__builtin_expect(node == NULL, false))
+		return pawl_node_new();
+	self->free_nodes = node->free_next;
+	return node;
+}
+
+/* Puts a node on this thread's list. */
+static inline void pawl_node_put(struct pawl_node *node)
+{
+	struct pawl_thread *self = pawl_self();
+
+	node->free_next = self->free_nodes;
+	self->free_nodes = node;
+}
+
+#endif /* PAWL_RUNTIME_H */

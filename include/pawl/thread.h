@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl/thread.h - the thread seam: storage that belongs to the current thread,
+ * and the choices a lock may ask for.
+ *
+ * All-zero storage is valid: no thread registers, and no lock runs code when
+ * a thread starts. What other threads write to is sequestered; two kinds of
+ * mailbox share a line, for a program rarely uses two kinds of Hemlock at once.
+ *
+ * The back end supplies, in pawl/backend/thread.h:
+ *   pawl_self()           this thread's storage
+ *   pawl_one_in(n)        true about once in n calls, at random
+ *   pawl_at_thread_exit() arranges that this thread's storage is tidied up by
+ *                         pawl_thread_exit() before it goes away
+ *   PAWL_WAITING_SLOTS    slots in each waiting array, a power of two
+ *   PAWL_HAPAX_BLOCK_BITS log2 of how many hapax values a thread draws at once
+ */
+#ifndef PAWL_THREAD_H
+#define PAWL_THREAD_H
+
+#include <pawl/atomic.h>
+
+struct pawl_node;
+
+/* What a thread waits on in the reciprocating locks; one is enough, for a
+ * thread waits for one lock at a time. */
+struct pawl_element {
+	pawl_atomic64 gate; /* 0 = wait; else: enter, and here is the end mark */
+	uint64_t aside;	    /* reciprocating-fair: written before the gate */
+	uint64_t next;	    /* reciprocating-fair: written before the gate */
+};
+
+struct pawl_thread {
+	PAWL_SEQUESTER struct pawl_element element;
+
+	PAWL_SEQUESTER pawl_atomic64 grant; /* hemlock, -ctr, -ah, -oh2 */
+	pawl_atomic64 overlap_grant;	    /* hemlock-overlap */
+	pawl_atomic64 hinted_grant;	    /* hemlock-oh1 */
+	pawl_atomic64 chain;		    /* hemlock-chain */
+
+	/* From here on touched by this thread alone. */
+	PAWL_SEQUESTER uint64_t next_hapax; /* 0 modulo the block = draw one */
+	struct pawl_node *free_nodes;	    /* mcs, clh */
+	uint64_t coin;			    /* state of pawl_one_in */
+	char identity[2];		    /* tidex: only their addresses count */
+	bool exit_arranged;		    /* pawl_at_thread_exit was called */
+	bool exited;			    /* pawl_thread_exit has run */
+};
+
+#include <pawl/backend/thread.h>
+
+#endif /* PAWL_THREAD_H */

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Plain accesses. Simulated code is compiled with -fsanitize=thread and linked
+ * without the sanitizer's library: the calls that the compiler inserts before
+ * each access land here, and go to the engine. Atomics never come this way,
+ * they are seam calls already. This file must not itself be instrumented.
+ */
+#include <sim/seam.h>
+
+#define SITE __builtin_return_address(0)
+
+#define PLAIN(name, size, write)                         \
+	void name(const void *p);                        \
+	void name(const void *p)                         \
+	{                                                \
+		sim_engine->plain(p, size, write, SITE); \
+	}
+
+PLAIN(__tsan_read1, 1, false)
+PLAIN(__tsan_read2, 2, false)
+PLAIN(__tsan_read4, 4, false)
+PLAIN(__tsan_read8, 8, false)
+PLAIN(__tsan_read16, 16, false)
+PLAIN(__tsan_write1, 1, true)
+PLAIN(__tsan_write2, 2, true)
+PLAIN(__tsan_write4, 4, true)
+PLAIN(__tsan_write8, 8, true)
+PLAIN(__tsan_write16, 16, true)
+
+void __tsan_read_range(const void *p, unsigned long size);
+void __tsan_read_range(const void *p, unsigned long size)
+{
+	sim_engine->plain(p, size, false, SITE);
+}
+
+void __tsan_write_range(const void *p, unsigned long size);
+void __tsan_write_range(const void *p, unsigned long size)
+{
+	sim_engine->plain(p, size, true, SITE);
+}
+
+/* Not needed: functions entered and left, start-up. */
+void __tsan_func_entry(void *caller);
+void __tsan_func_entry(void *caller)
+{
+	(void)caller;
+}
+
+void __tsan_func_exit(void);
+void __tsan_func_exit(void)
+{
+}
+
+void __tsan_init(void);
+void __tsan_init(void)
+{
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The runtime of simulated locks: the contracts of pawl/runtime.h, kept by the
+ * engine. Built against backend/sim, which redirects the names. sim_reset puts
+ * everything back to the state of a new process.
+ */
+#include <sim/runtime.h>
+
+#include <pawl/runtime.h>
+
+#include <string.h>
+
+#define SITE __builtin_return_address(0)
+
+pawl_atomic64 sim_twa_slots[SIM_MAX_WAITING_SLOTS];
+pawl_atomic64 sim_hapax_slots[SIM_MAX_WAITING_SLOTS];
+pawl_atomic64 sim_hapax_vw_slots[SIM_MAX_WAITING_SLOTS];
+
+size_t sim_waiting_slots = SIM_MAX_WAITING_SLOTS;
+unsigned sim_hapax_block_bits = 16;
+
+static uint64_t blocks_used;
+
+void sim_reset(void)
+{
+	size_t used = sim_waiting_slots * sizeof(pawl_atomic64);
+
+	memset(sim_twa_slots, 0, used);
+	memset(sim_hapax_slots, 0, used);
+	memset(sim_hapax_vw_slots, 0, used);
+	blocks_used = 0;
+}
+
+size_t sim_thread_size(void)
+{
+	return sizeof(struct pawl_thread);
+}
+
+bool sim_thread_wants_exit(const void *thread)
+{
+	return ((const struct pawl_thread *)thread)->exit_arranged;
+}
+
+/* No order between threads hangs on a block, so this is no seam operation. */
+uint64_t sim_hapax_block(void)
+{
+	return ++blocks_used << PAWL_HAPAX_BLOCK_BITS;
+}
+
+struct pawl_node *sim_node_new(void)
+{
+	pawl_at_thread_exit();
+	return sim_engine->allocate(sizeof(struct pawl_node), _Alignof(struct pawl_node));
+}
+
+void sim_node_free(struct pawl_node *node)
+{
+	sim_engine->release(node, SITE);
+}
+
+void sim_die(const char *sentence)
+{
+	sim_engine->die(sentence, SITE);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* Passes each seam operation to the running engine, with its place. */
+#include <sim/seam.h>
+
+#define SITE __builtin_return_address(0)
+
+const struct sim_engine *sim_engine;
+
+uint64_t sim_load(const uint64_t *p, int order)
+{
+	return sim_engine->load(p, order, SITE);
+}
+
+void sim_store(uint64_t *p, uint64_t value, int order)
+{
+	sim_engine->store(p, value, order, SITE);
+}
+
+uint64_t sim_exchange(uint64_t *p, uint64_t value, int order)
+{
+	return sim_engine->exchange(p, value, order, SITE);
+}
+
+bool sim_cas(uint64_t *p, uint64_t from, uint64_t to, int order, int failure_order)
+{
+	return sim_engine->cas(p, from, to, order, failure_order, SITE);
+}
+
+uint64_t sim_fetch_add(uint64_t *p, uint64_t n, int order)
+{
+	return sim_engine->fetch_add(p, n, order, SITE);
+}
+
+void sim_fence(enum sim_fence kind)
+{
+	sim_engine->fence(kind, SITE);
+}
+
+uint64_t sim_await(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t to,
+		   int order, int how)
+{
+	return sim_engine->await(kind, p, value, to, order, how, SITE);
+}
+
+void sim_notify(const uint64_t *p, int how)
+{
+	sim_engine->notify(p, how, SITE);
+}
+
+void *sim_self(void)
+{
+	return sim_engine->self();
+}
+
+bool sim_one_in(unsigned n)
+{
+	return sim_engine->one_in(n, SITE);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a simulated lock calls: backend/sim turns every operation of the seams
+ * into one of these, and they go to the engine that is running: the model
+ * checker (sim/explore) or the coherence simulator (sim/coherence). The place
+ * in the lock's source is the caller's return address.
+ */
+#ifndef SIM_SEAM_H
+#define SIM_SEAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Sizes that the engine chooses before it starts. */
+enum { SIM_MAX_WAITING_SLOTS = 4096 };
+extern size_t sim_waiting_slots;      /* a power of two, at most the above */
+extern unsigned sim_hapax_block_bits; /* at least 1 */
+
+enum sim_fence { SIM_FENCE_LIGHT, SIM_FENCE_HEAVY };
+
+enum sim_await {
+	SIM_AWAIT_EQ,	  /* until *p == value */
+	SIM_AWAIT_NE,	  /* until *p != value */
+	SIM_AWAIT_CHANGE, /* as NE, but may give up when nothing else moves */
+	SIM_AWAIT_CAS,	  /* until *p went from value to `to` by our hand */
+	SIM_AWAIT_EQ_RMW, /* as EQ, polling by read-modify-write */
+	SIM_AWAIT_NE_RMW, /* as NE, polling by read-modify-write */
+};
+
+/* An engine: one function for each seam operation. `site` is a code address. */
+struct sim_engine {
+	uint64_t (*load)(const uint64_t *p, int order, const void *site);
+	void (*store)(uint64_t *p, uint64_t value, int order, const void *site);
+	uint64_t (*exchange)(uint64_t *p, uint64_t value, int order, const void *site);
+	bool (*cas)(uint64_t *p, uint64_t from, uint64_t to, int order, int failure_order,
+		    const void *site);
+	uint64_t (*fetch_add)(uint64_t *p, uint64_t n, int order, const void *site);
+	void (*fence)(enum sim_fence kind, const void *site);
+	/* Returns the value that ended the wait. */
+	uint64_t (*await)(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t to,
+			  int order, int how, const void *site);
+	void (*notify)(const uint64_t *p, int how, const void *site);
+	/* Accesses that are not atomic, in code built for the simulator. */
+	void (*plain)(const void *p, size_t size, bool write, const void *site);
+	void *(*self)(void); /* struct pawl_thread of the running fiber */
+	bool (*one_in)(unsigned n, const void *site);
+	void *(*allocate)(size_t size, size_t alignment);
+	void (*release)(void *p, const void *site);
+	void (*die)(const char *sentence, const void *site) __attribute__((noreturn));
+};
+
+extern const struct sim_engine *sim_engine;
+
+uint64_t sim_load(const uint64_t *p, int order);
+void sim_store(uint64_t *p, uint64_t value, int order);
+uint64_t sim_exchange(uint64_t *p, uint64_t value, int order);
+bool sim_cas(uint64_t *p, uint64_t from, uint64_t to, int order, int failure_order);
+uint64_t sim_fetch_add(uint64_t *p, uint64_t n, int order);
+void sim_fence(enum sim_fence kind);
+uint64_t sim_await(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t to,
+		   int order, int how);
+void sim_notify(const uint64_t *p, int how);
+void *sim_self(void);
+bool sim_one_in(unsigned n);
+
+#endif /* SIM_SEAM_H */

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The registry at run time: locks.def as a table of properties and operations,
+ * for whoever chooses a lock by name. Locks chosen at compile time need none of
+ * this.
+ */
+#ifndef PAWL_REGISTRY_H
+#define PAWL_REGISTRY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum lock_admission { ADMISSION_FIFO, ADMISSION_ONCE, ADMISSION_ANY };
+enum lock_context { CONTEXT_FREE, CONTEXT_HELD };
+enum lock_unlock { UNLOCK_CONSTANT, UNLOCK_WAITS };
+enum lock_destroy { DESTROY_PROMPT, DESTROY_STABLE, DESTROY_DESTROY };
+enum lock_release { RELEASE_ANYONE, RELEASE_OWNER };
+
+struct lock_type {
+	const char *name;
+	const char *header; /* as in #include <...> */
+	const char *source; /* whose algorithm it is */
+	enum lock_admission admission;
+	enum lock_context context;
+	enum lock_unlock unlock_time;
+	enum lock_destroy destroy_when;
+	enum lock_release release_by;
+	int lock_rmws, unlock_rmws; /* on the uncontended path */
+
+	/* The plain face. A lock is `size` zero bytes, aligned to 8. */
+	size_t size;
+	void (*lock)(void *l);
+	bool (*trylock)(void *l); /* NULL if there is none */
+	void (*unlock)(void *l);
+	void (*destroy)(void *l); /* NULL if nothing need be done */
+
+	/* The explicit face; sizes are 0 and functions NULL if there is none. */
+	size_t core_size, context_size;
+	void (*acquire)(void *core, void *context);
+	bool (*try_acquire)(void *core, void *context); /* NULL as trylock */
+	void (*release)(void *core, void *context);
+};
+
+/* All locks, in the order of locks.def, ended by one without a name. */
+extern const struct lock_type lock_types[];
+
+/* Returns NULL if there is no lock of that name. */
+const struct lock_type *lock_type_find(const char *name);
+
+#endif /* PAWL_REGISTRY_H */

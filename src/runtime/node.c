@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Queue nodes. Each is its own allocation: they end their lives in whichever
+ * thread released a lock last. */
+#include <pawl/runtime.h>
+
+#include <stdlib.h>
+
+struct pawl_node *pawl_node_new(void)
+{
+	struct pawl_node *node = aligned_alloc(_Alignof(struct pawl_node), sizeof(*node));
+
+	if (node == NULL)
+		pawl_die("out of memory for a queue node of an mcs or clh lock");
+	pawl_at_thread_exit();
+	return node;
+}
+
+void pawl_node_free(struct pawl_node *node)
+{
+	free(node);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What pawl asks of the operating system; one file per system implements it.
+ * Nothing here sets errno.
+ */
+#ifndef PAWL_RUNTIME_OS_H
+#define PAWL_RUNTIME_OS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Prepares pawl_os_barrier. Returns false if the system has or allows no such
+ * thing, for whatever reason. Call it any number of times.
+ */
+bool pawl_os_barrier_prepare(void);
+
+/*
+ * Makes every running thread of this process pass a full memory barrier
+ * between call and return. Returns false, having done nothing, unless
+ * pawl_os_barrier_prepare has returned true.
+ */
+bool pawl_os_barrier(void);
+
+/*
+ * Arranges that run(argument) is called when the calling thread exits, while
+ * its thread-local storage is still there. Returns false if that is not
+ * possible, such as for want of memory.
+ */
+bool pawl_os_at_thread_exit(void (*run)(void *argument), void *argument);
+
+/* Nanoseconds on a clock that never goes back. */
+uint64_t pawl_os_now(void);
+
+/* Writes the text to stderr, as far as that is possible. */
+void pawl_os_complain(const char *text);
+
+#endif /* PAWL_RUNTIME_OS_H */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* A thread's storage, from first use to exit. */
+#include "os.h"
+
+#include <pawl/runtime.h>
+
+__thread struct pawl_thread pawl_thread_native;
+
+static void thread_exit(void *self)
+{
+	pawl_thread_exit(self);
+}
+
+void pawl_at_thread_exit_native(void)
+{
+	struct pawl_thread *self = pawl_self();
+
+	self->exit_arranged = true;
+	/* A thread whose exit cannot be arranged, or is under way already, is
+	 * treated as if it were over: it then leaves nothing behind. */
+	if (self->exited || !pawl_os_at_thread_exit(thread_exit, self))
+		self->exited = true;
+}
+
+uint64_t pawl_seed_native(void)
+{
+	/* Never 0, and different for each thread. */
+	return (pawl_os_now() ^ (pawl_address(pawl_self()) << 16)) | 1;
+}
