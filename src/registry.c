@@ -75,24 +75,24 @@
 const struct lock_type lock_types[] = {
 #define PAWL_LOCK(id, lock_name, lock_admission, lock_context, unlock_when, destroy_how, \
 		  try, released_by, rmws_to_lock, rmws_to_unlock, whose)                 \
-	{ .name = lock_name,                                                             \
-	  .header = "pawl/" #id ".h",                                                    \
-	  .source = whose,                                                               \
-	  .admission = ADMISSION_##lock_admission,                                       \
-	  .context = CONTEXT_##lock_context,                                             \
-	  .unlock_time = UNLOCK_##unlock_when,                                           \
-	  .destroy_when = DESTROY_##destroy_how,                                         \
-	  .release_by = RELEASE_##released_by,                                           \
-	  .lock_rmws = rmws_to_lock,                                                     \
-	  .unlock_rmws = rmws_to_unlock,                                                 \
-	  .size = sizeof(struct pawl_##id),                                              \
-	  .lock = id##_lock,                                                             \
-	  .unlock = id##_unlock,                                                         \
-	  FIELDS_##try(id) FIELDS_##lock_context(id) FIELDS_##lock_context##_##try(id)   \
-		  FIELDS_##destroy_how(id) },
+	{.name = lock_name,                                                              \
+	 .header = "pawl/" #id ".h",                                                     \
+	 .source = whose,                                                                \
+	 .admission = ADMISSION_##lock_admission,                                        \
+	 .context = CONTEXT_##lock_context,                                              \
+	 .unlock_time = UNLOCK_##unlock_when,                                            \
+	 .destroy_when = DESTROY_##destroy_how,                                          \
+	 .release_by = RELEASE_##released_by,                                            \
+	 .lock_rmws = rmws_to_lock,                                                      \
+	 .unlock_rmws = rmws_to_unlock,                                                  \
+	 .size = sizeof(struct pawl_##id),                                               \
+	 .lock = id##_lock,                                                              \
+	 .unlock = id##_unlock,                                                          \
+	 FIELDS_##try(id) FIELDS_##lock_context(id) FIELDS_##lock_context##_##try(id)    \
+		 FIELDS_##destroy_how(id)},
 #include <pawl/locks.def>
 #undef PAWL_LOCK
-	{ .name = NULL },
+	{.name = NULL},
 };
 
 const struct lock_type *lock_type_find(const char *name)

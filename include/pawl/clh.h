@@ -43,12 +43,12 @@ struct pawl_clh_context {
 	struct pawl_node *ahead; /* becomes ours; NULL for the first */
 };
 
-#define PAWL_CLH_INIT                    \
-	{                                \
-		{ PAWL_ATOMIC_INIT(0) }, \
-		{                        \
-			NULL, NULL       \
-		}                        \
+#define PAWL_CLH_INIT                  \
+	{                              \
+		{PAWL_ATOMIC_INIT(0)}, \
+		{                      \
+			NULL, NULL     \
+		}                      \
 	}
 
 /* Waits its turn, then owns *l. Not recursive. */

@@ -41,12 +41,12 @@
 #include <pawl/face.h>
 #include <pawl/hapax_value.h>
 
-#define PAWL_HAPAX_INIT                                       \
-	{                                                     \
-		{ PAWL_ATOMIC_INIT(0), PAWL_ATOMIC_INIT(0) }, \
-		{                                             \
-			0                                     \
-		}                                             \
+#define PAWL_HAPAX_INIT                                     \
+	{                                                   \
+		{PAWL_ATOMIC_INIT(0), PAWL_ATOMIC_INIT(0)}, \
+		{                                           \
+			0                                   \
+		}                                           \
 	}
 
 /* Waits until `ahead` has departed. */

@@ -47,14 +47,14 @@ struct pawl_hapax_vw_context {
 	struct pawl_hapax_context episode;
 };
 
-#define PAWL_HAPAX_VW_INIT                                        \
-	{                                                         \
-		{ { PAWL_ATOMIC_INIT(0), PAWL_ATOMIC_INIT(0) } }, \
-		{                                                 \
-			{                                         \
-				0                                 \
-			}                                         \
-		}                                                 \
+#define PAWL_HAPAX_VW_INIT                                    \
+	{                                                     \
+		{{PAWL_ATOMIC_INIT(0), PAWL_ATOMIC_INIT(0)}}, \
+		{                                             \
+			{                                     \
+				0                             \
+			}                                     \
+		}                                             \
 	}
 
 /* Waits until `ahead` has departed, or has handed the lock to us. */

@@ -46,12 +46,12 @@ struct pawl_mcs_context {
 	struct pawl_node *node;
 };
 
-#define PAWL_MCS_INIT                    \
-	{                                \
-		{ PAWL_ATOMIC_INIT(0) }, \
-		{                        \
-			NULL             \
-		}                        \
+#define PAWL_MCS_INIT                  \
+	{                              \
+		{PAWL_ATOMIC_INIT(0)}, \
+		{                      \
+			NULL           \
+		}                      \
 	}
 
 /* Waits its turn; *node is the lock's until the matching release returns. */

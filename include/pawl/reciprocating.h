@@ -57,12 +57,12 @@ struct pawl_reciprocating_context {
 	uint64_t end;		   /* end mark of the segment (I2) */
 };
 
-#define PAWL_RECIPROCATING_INIT          \
-	{                                \
-		{ PAWL_ATOMIC_INIT(0) }, \
-		{                        \
-			NULL, 0          \
-		}                        \
+#define PAWL_RECIPROCATING_INIT        \
+	{                              \
+		{PAWL_ATOMIC_INIT(0)}, \
+		{                      \
+			NULL, 0        \
+		}                      \
 	}
 
 enum { PAWL_RECIPROCATING_LOCKED = 1 };

@@ -45,12 +45,12 @@ struct pawl_tidex_context {
 	uint64_t identity;
 };
 
-#define PAWL_TIDEX_INIT                                       \
-	{                                                     \
-		{ PAWL_ATOMIC_INIT(0), PAWL_ATOMIC_INIT(0) }, \
-		{                                             \
-			0                                     \
-		}                                             \
+#define PAWL_TIDEX_INIT                                     \
+	{                                                   \
+		{PAWL_ATOMIC_INIT(0), PAWL_ATOMIC_INIT(0)}, \
+		{                                           \
+			0                                   \
+		}                                           \
 	}
 
 /* Waits its turn, then owns *l. Not recursive. */

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fibers by hand-written switches on x86-64 and aarch64: ucontext would make
+ * two system calls a switch, and the checker makes millions of switches.
+ */
+#include "fiber.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+struct sim_fiber {
+	void *here;  /* its stack pointer while it is not running */
+	void *there; /* the resumer's stack pointer while it is */
+	void (*run)(void *argument);
+	void *argument;
+	char *stack;
+	size_t stack_size;
+	void *fake_stack; /* AddressSanitizer's, for this fiber */
+	const void *resumer_stack;
+	size_t resumer_stack_size;
+};
+
+/*
+ * Saves the callee-saved registers on the current stack, leaves the stack
+ * pointer in *save, and continues from the registers saved at `load`.
+ */
+void sim_fiber_switch(void **save, void *load) __asm__("sim_fiber_switch");
+/* What a new fiber's first switch returns into. */
+void sim_fiber_entry(void) __asm__("sim_fiber_entry");
+
+enum {
+	SAVED_WORDS =
+#if defined(__x86_64__)
+		7, /* rbx rbp r12-r15, return address */
+#elif defined(__aarch64__)
+		20, /* x19-x28, x29, x30, d8-d15 */
+#else
+#error "fibers are written for x86-64 and aarch64"
+#endif
+};
+
+#if defined(__x86_64__)
+__asm__(".text\n"
+	".globl sim_fiber_switch\n"
+	".type sim_fiber_switch, @function\n"
+	"sim_fiber_switch:\n"
+	"	pushq %rbp\n"
+	"	pushq %rbx\n"
+	"	pushq %r12\n"
+	"	pushq %r13\n"
+	"	pushq %r14\n"
+	"	pushq %r15\n"
+	"	movq %rsp, (%rdi)\n"
+	"	movq %rsi, %rsp\n"
+	"	popq %r15\n"
+	"	popq %r14\n"
+	"	popq %r13\n"
+	"	popq %r12\n"
+	"	popq %rbx\n"
+	"	popq %rbp\n"
+	"	ret\n"
+	".size sim_fiber_switch, .-sim_fiber_switch\n"
+	".globl sim_fiber_entry\n"
+	".type sim_fiber_entry, @function\n"
+	"sim_fiber_entry:\n"
+	"	movq %r15, %rdi\n"
+	"	xorl %ebp, %ebp\n"
+	"	call sim_fiber_main\n"
+	"	ud2\n"
+	".size sim_fiber_entry, .-sim_fiber_entry\n");
+enum { WORD_ARGUMENT = 0, WORD_ENTRY = 6 };
+#elif defined(__aarch64__)
+__asm__(".text\n"
+	".globl sim_fiber_switch\n"
+	".type sim_fiber_switch, %function\n"
+	"sim_fiber_switch:\n"
+	"	sub sp, sp, #160\n"
+	"	stp x19, x20, [sp, #0]\n"
+	"	stp x21, x22, [sp, #16]\n"
+	"	stp x23, x24, [sp, #32]\n"
+	"	stp x25, x26, [sp, #48]\n"
+	"	stp x27, x28, [sp, #64]\n"
+	"	stp x29, x30, [sp, #80]\n"
+	"	stp d8, d9, [sp, #96]\n"
+	"	stp d10, d11, [sp, #112]\n"
+	"	stp d12, d13, [sp, #128]\n"
+	"	stp d14, d15, [sp, #144]\n"
+	"	mov x9, sp\n"
+	"	str x9, [x0]\n"
+	"	mov sp, x1\n"
+	"	ldp x19, x20, [sp, #0]\n"
+	"	ldp x21, x22, [sp, #16]\n"
+	"	ldp x23, x24, [sp, #32]\n"
+	"	ldp x25, x26, [sp, #48]\n"
+	"	ldp x27, x28, [sp, #64]\n"
+	"	ldp x29, x30, [sp, #80]\n"
+	"	ldp d8, d9, [sp, #96]\n"
+	"	ldp d10, d11, [sp, #112]\n"
+	"	ldp d12, d13, [sp, #128]\n"
+	"	ldp d14, d15, [sp, #144]\n"
+	"	add sp, sp, #160\n"
+	"	ret\n"
+	".size sim_fiber_switch, .-sim_fiber_switch\n"
+	".globl sim_fiber_entry\n"
+	".type sim_fiber_entry, %function\n"
+	"sim_fiber_entry:\n"
+	"	mov x0, x19\n"
+	"	mov x29, xzr\n"
+	"	bl sim_fiber_main\n"
+	"	brk #0\n"
+	".size sim_fiber_entry, .-sim_fiber_entry\n");
+enum { WORD_ARGUMENT = 0, WORD_ENTRY = 11 };
+#endif
+
+/* AddressSanitizer must be told when the stack changes under it. */
+static void leave_for(void **fake_stack, const void *stack, size_t size)
+{
+#if defined(__SANITIZE_ADDRESS__)
+	__sanitizer_start_switch_fiber(fake_stack, stack, size);
+#else
+	(void)fake_stack, (void)stack, (void)size;
+#endif
+}
+
+static void arrived(void *fake_stack, const void **from, size_t *size)
+{
+#if defined(__SANITIZE_ADDRESS__)
+	__sanitizer_finish_switch_fiber(fake_stack, from, size);
+#else
+	(void)fake_stack, (void)from, (void)size;
+#endif
+}
+
+void sim_fiber_main(struct sim_fiber *fiber) __attribute__((noreturn, used));
+void sim_fiber_main(struct sim_fiber *fiber)
+{
+	arrived(NULL, &fiber->resumer_stack, &fiber->resumer_stack_size);
+	fiber->run(fiber->argument);
+	abort(); /* run must not return */
+}
+
+struct sim_fiber *sim_fiber_new(size_t stack_size)
+{
+	struct sim_fiber *fiber = calloc(1, sizeof(*fiber));
+
+	if (fiber == NULL)
+		return NULL;
+	fiber->stack_size = stack_size;
+	fiber->stack = mmap(NULL, stack_size, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (fiber->stack == MAP_FAILED) {
+		free(fiber);
+		return NULL;
+	}
+	return fiber;
+}
+
+void sim_fiber_free(struct sim_fiber *fiber)
+{
+	if (fiber == NULL)
+		return;
+	munmap(fiber->stack, fiber->stack_size);
+	free(fiber);
+}
+
+void sim_fiber_start(struct sim_fiber *fiber, void (*run)(void *argument), void *argument)
+{
+	uintptr_t top = ((uintptr_t)fiber->stack + fiber->stack_size) & ~(uintptr_t)15;
+	uintptr_t *frame = (uintptr_t *)(top - 16) - SAVED_WORDS - SAVED_WORDS % 2;
+	int i;
+
+	for (i = 0; i < SAVED_WORDS; i++)
+		frame[i] = 0;
+	frame[WORD_ARGUMENT] = (uintptr_t)fiber;
+	frame[WORD_ENTRY] = (uintptr_t)sim_fiber_entry;
+	fiber->here = frame;
+	fiber->run = run;
+	fiber->argument = argument;
+	fiber->fake_stack = NULL;
+}
+
+void sim_fiber_resume(struct sim_fiber *fiber)
+{
+	void *fake_stack = NULL;
+
+	leave_for(&fake_stack, fiber->stack, fiber->stack_size);
+	sim_fiber_switch(&fiber->there, fiber->here);
+	arrived(fake_stack, NULL, NULL);
+}
+
+void sim_fiber_yield(struct sim_fiber *fiber)
+{
+	leave_for(&fiber->fake_stack, fiber->resumer_stack, fiber->resumer_stack_size);
+	sim_fiber_switch(&fiber->here, fiber->there);
+	arrived(fiber->fake_stack, &fiber->resumer_stack, &fiber->resumer_stack_size);
+}
+
+void *sim_fiber_stack(const struct sim_fiber *fiber, size_t *size)
+{
+	*size = fiber->stack_size;
+	return fiber->stack;
+}
