@@ -35,10 +35,12 @@ typedef struct {
 	uint64_t raw __attribute__((aligned(8)));
 } pawl_atomic64;
 
-#define PAWL_ATOMIC_INIT(value) \
-	{                       \
-		(value)         \
-	}
+/* All bytes zero: what every lock, and every word in it, starts from. */
+#ifdef __cplusplus
+#define PAWL_ZERO {}
+#else
+#define PAWL_ZERO {0}
+#endif
 
 /* Keeps what it annotates clear of its neighbours' cache lines. Two lines:
  * x86 prefetches them in pairs (Hapax paper, appendix A). */

@@ -43,13 +43,7 @@ struct pawl_clh_context {
 	struct pawl_node *ahead; /* becomes ours; NULL for the first */
 };
 
-#define PAWL_CLH_INIT                  \
-	{                              \
-		{PAWL_ATOMIC_INIT(0)}, \
-		{                      \
-			NULL, NULL     \
-		}                      \
-	}
+#define PAWL_CLH_INIT PAWL_ZERO
 
 /* Waits its turn, then owns *l. Not recursive. */
 static inline void pawl_clh_acquire(struct pawl_clh_core *l,

@@ -41,13 +41,7 @@
 #include <pawl/face.h>
 #include <pawl/hapax_value.h>
 
-#define PAWL_HAPAX_INIT                                     \
-	{                                                   \
-		{PAWL_ATOMIC_INIT(0), PAWL_ATOMIC_INIT(0)}, \
-		{                                           \
-			0                                   \
-		}                                           \
-	}
+#define PAWL_HAPAX_INIT PAWL_ZERO
 
 /* Waits until `ahead` has departed. */
 static inline void pawl_hapax_wait(struct pawl_hapax_core *l, uint64_t ahead,

@@ -47,15 +47,7 @@ struct pawl_hapax_vw_context {
 	struct pawl_hapax_context episode;
 };
 
-#define PAWL_HAPAX_VW_INIT                                    \
-	{                                                     \
-		{{PAWL_ATOMIC_INIT(0), PAWL_ATOMIC_INIT(0)}}, \
-		{                                             \
-			{                                     \
-				0                             \
-			}                                     \
-		}                                             \
-	}
+#define PAWL_HAPAX_VW_INIT PAWL_ZERO
 
 /* Waits until `ahead` has departed, or has handed the lock to us. */
 static inline void pawl_hapax_vw_wait(struct pawl_hapax_core *l, uint64_t ahead,

@@ -43,10 +43,7 @@ struct pawl_hemlock {
 	pawl_atomic64 tail; /* address of a grant word (I1) */
 };
 
-#define PAWL_HEMLOCK_INIT           \
-	{                           \
-		PAWL_ATOMIC_INIT(0) \
-	}
+#define PAWL_HEMLOCK_INIT PAWL_ZERO
 
 /* Joins the queue; returns the predecessor's grant word, NULL if first. */
 static inline pawl_atomic64 *pawl_hemlock_enter(struct pawl_hemlock *l,
@@ -127,10 +124,7 @@ struct pawl_hemlock_scope {
 	PAWL_SEQUESTER pawl_atomic64 grant;
 };
 
-#define PAWL_HEMLOCK_SCOPE_INIT     \
-	{                           \
-		PAWL_ATOMIC_INIT(0) \
-	}
+#define PAWL_HEMLOCK_SCOPE_INIT PAWL_ZERO
 
 static inline void pawl_hemlock_scope_lock(struct pawl_hemlock *l,
 					   struct pawl_hemlock_scope *scope)

@@ -34,10 +34,7 @@ struct pawl_hemlock_ah {
 	struct pawl_hemlock queue;
 };
 
-#define PAWL_HEMLOCK_AH_INIT      \
-	{                         \
-		PAWL_HEMLOCK_INIT \
-	}
+#define PAWL_HEMLOCK_AH_INIT PAWL_ZERO
 
 /* Waits its turn, then owns *l. Not recursive. */
 static inline void pawl_hemlock_ah_acquire(struct pawl_hemlock_ah *l, enum pawl_wait how)

@@ -43,10 +43,7 @@ struct pawl_hemlock_chain {
 	struct pawl_hemlock queue;
 };
 
-#define PAWL_HEMLOCK_CHAIN_INIT   \
-	{                         \
-		PAWL_HEMLOCK_INIT \
-	}
+#define PAWL_HEMLOCK_CHAIN_INIT PAWL_ZERO
 
 struct pawl_chain_element {
 	PAWL_SEQUESTER pawl_atomic64 ready;
@@ -118,7 +115,7 @@ static inline void pawl_hemlock_chain_acquire(struct pawl_hemlock_chain *l,
 
 	if (__builtin_expect(ahead != NULL, false)) {
 		struct pawl_chain_element me = {
-			PAWL_ATOMIC_INIT(0),
+			PAWL_ZERO,
 			NULL,
 			pawl_hemlock_name(&l->queue),
 		};

@@ -30,10 +30,7 @@ struct pawl_hemlock_ctr {
 	struct pawl_hemlock queue;
 };
 
-#define PAWL_HEMLOCK_CTR_INIT     \
-	{                         \
-		PAWL_HEMLOCK_INIT \
-	}
+#define PAWL_HEMLOCK_CTR_INIT PAWL_ZERO
 
 /* Takes the grant of *l out of the predecessor's word. Also hemlock-ah's and
  * hemlock-oh2's way to wait. */

@@ -39,10 +39,7 @@ struct pawl_hemlock_oh1 {
 	struct pawl_hemlock queue;
 };
 
-#define PAWL_HEMLOCK_OH1_INIT     \
-	{                         \
-		PAWL_HEMLOCK_INIT \
-	}
+#define PAWL_HEMLOCK_OH1_INIT PAWL_ZERO
 
 static inline uint64_t pawl_hemlock_oh1_hint(const struct pawl_hemlock_oh1 *l)
 {

@@ -27,10 +27,7 @@ struct pawl_hemlock_oh2 {
 	struct pawl_hemlock queue;
 };
 
-#define PAWL_HEMLOCK_OH2_INIT     \
-	{                         \
-		PAWL_HEMLOCK_INIT \
-	}
+#define PAWL_HEMLOCK_OH2_INIT PAWL_ZERO
 
 /* Waits its turn, then owns *l. Not recursive. */
 static inline void pawl_hemlock_oh2_acquire(struct pawl_hemlock_oh2 *l,

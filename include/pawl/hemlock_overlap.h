@@ -37,10 +37,7 @@ struct pawl_hemlock_overlap {
 	struct pawl_hemlock queue;
 };
 
-#define PAWL_HEMLOCK_OVERLAP_INIT \
-	{                         \
-		PAWL_HEMLOCK_INIT \
-	}
+#define PAWL_HEMLOCK_OVERLAP_INIT PAWL_ZERO
 
 /* Waits its turn, then owns *l. Not recursive. */
 static inline void pawl_hemlock_overlap_acquire(struct pawl_hemlock_overlap *l,

@@ -46,13 +46,7 @@ struct pawl_mcs_context {
 	struct pawl_node *node;
 };
 
-#define PAWL_MCS_INIT                  \
-	{                              \
-		{PAWL_ATOMIC_INIT(0)}, \
-		{                      \
-			NULL           \
-		}                      \
-	}
+#define PAWL_MCS_INIT PAWL_ZERO
 
 /* Waits its turn; *node is the lock's until the matching release returns. */
 static inline void pawl_mcs_acquire_node(struct pawl_mcs_core *l, struct pawl_node *node,

@@ -57,13 +57,7 @@ struct pawl_reciprocating_context {
 	uint64_t end;		   /* end mark of the segment (I2) */
 };
 
-#define PAWL_RECIPROCATING_INIT        \
-	{                              \
-		{PAWL_ATOMIC_INIT(0)}, \
-		{                      \
-			NULL, 0        \
-		}                      \
-	}
+#define PAWL_RECIPROCATING_INIT PAWL_ZERO
 
 enum { PAWL_RECIPROCATING_LOCKED = 1 };
 

@@ -46,13 +46,7 @@ struct pawl_reciprocating_fair_context {
 	struct pawl_element *aside; /* who stepped aside, or NULL */
 };
 
-#define PAWL_RECIPROCATING_FAIR_INIT   \
-	{                              \
-		{PAWL_ATOMIC_INIT(0)}, \
-		{                      \
-			NULL, 0, NULL  \
-		}                      \
-	}
+#define PAWL_RECIPROCATING_FAIR_INIT PAWL_ZERO
 
 /* One turn in this many is given up for later. */
 enum { PAWL_FAIR_STEP_ASIDE = 8 };

@@ -28,10 +28,7 @@ struct pawl_tas {
 	pawl_atomic64 held;
 };
 
-#define PAWL_TAS_INIT               \
-	{                           \
-		PAWL_ATOMIC_INIT(0) \
-	}
+#define PAWL_TAS_INIT PAWL_ZERO
 
 /* Waits until it owns *l. Not recursive. */
 static inline void pawl_tas_acquire(struct pawl_tas *l, enum pawl_wait how)

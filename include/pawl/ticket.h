@@ -38,10 +38,7 @@ struct pawl_ticket {
 	pawl_atomic64 serving; /* ticket that may enter; holder writes (I3) */
 };
 
-#define PAWL_TICKET_INIT                                 \
-	{                                                \
-		PAWL_ATOMIC_INIT(0), PAWL_ATOMIC_INIT(0) \
-	}
+#define PAWL_TICKET_INIT PAWL_ZERO
 
 /* Waits its turn, then owns *l. Not recursive. */
 static inline void pawl_ticket_acquire(struct pawl_ticket *l, enum pawl_wait how)

@@ -45,13 +45,7 @@ struct pawl_tidex_context {
 	uint64_t identity;
 };
 
-#define PAWL_TIDEX_INIT                                     \
-	{                                                   \
-		{PAWL_ATOMIC_INIT(0), PAWL_ATOMIC_INIT(0)}, \
-		{                                           \
-			0                                   \
-		}                                           \
-	}
+#define PAWL_TIDEX_INIT PAWL_ZERO
 
 /* Waits its turn, then owns *l. Not recursive. */
 static inline void pawl_tidex_acquire(struct pawl_tidex_core *l,

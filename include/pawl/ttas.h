@@ -27,10 +27,7 @@ struct pawl_ttas {
 	pawl_atomic64 held;
 };
 
-#define PAWL_TTAS_INIT              \
-	{                           \
-		PAWL_ATOMIC_INIT(0) \
-	}
+#define PAWL_TTAS_INIT PAWL_ZERO
 
 /* Returns true, owning *l, if it was free; never waits. */
 static inline bool pawl_ttas_try_acquire(struct pawl_ttas *l)

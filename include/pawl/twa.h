@@ -43,10 +43,7 @@ struct pawl_twa {
 	pawl_atomic64 serving; /* ticket that may enter; holder writes (I3) */
 };
 
-#define PAWL_TWA_INIT                                    \
-	{                                                \
-		PAWL_ATOMIC_INIT(0), PAWL_ATOMIC_INIT(0) \
-	}
+#define PAWL_TWA_INIT PAWL_ZERO
 
 /* This close to the head a waiter polls the lock itself (section 2). */
 enum { PAWL_TWA_NEAR = 1 };
