@@ -31,6 +31,13 @@ void sim_reset(void)
 	blocks_used = 0;
 }
 
+void sim_static_words(void (*each)(const void *start, size_t size))
+{
+	each(sim_twa_slots, sizeof(sim_twa_slots));
+	each(sim_hapax_slots, sizeof(sim_hapax_slots));
+	each(sim_hapax_vw_slots, sizeof(sim_hapax_vw_slots));
+}
+
 size_t sim_thread_size(void)
 {
 	return sizeof(struct pawl_thread);
@@ -44,7 +51,9 @@ bool sim_thread_wants_exit(const void *thread)
 /* No order between threads hangs on a block, so this is no seam operation. */
 uint64_t sim_hapax_block(void)
 {
-	return ++blocks_used << PAWL_HAPAX_BLOCK_BITS;
+	uint64_t block = sim_engine->serial != NULL ? sim_engine->serial() : ++blocks_used;
+
+	return block << PAWL_HAPAX_BLOCK_BITS;
 }
 
 struct pawl_node *sim_node_new(void)

@@ -6,15 +6,6 @@
 #ifndef PAWL_BACKEND_MEMORY_H
 #define PAWL_BACKEND_MEMORY_H
 
-/* The orders under names that sim/ may use. */
-enum sim_order {
-	SIM_RELAXED = __ATOMIC_RELAXED,
-	SIM_ACQUIRE = __ATOMIC_ACQUIRE,
-	SIM_RELEASE = __ATOMIC_RELEASE,
-	SIM_ACQ_REL = __ATOMIC_ACQ_REL,
-	SIM_SEQ_CST = __ATOMIC_SEQ_CST,
-};
-
 #include <sim/seam.h>
 
 static inline uint64_t pawl_raw_load(const uint64_t *p, int order)
