@@ -41,6 +41,7 @@ struct options {
 	bool keep_trace; /* describe a failure on `trace` */
 	const char *choices; /* repeat this execution only */
 	bool naive;	     /* every interleaving: the search's own test */
+	bool stuck_is_complete; /* a deadlock is an execution like others */
 	/* Called with each complete graph; for tests. */
 	void (*each)(void *context, struct graph *g);
 	/* Called now and then. */

@@ -16,6 +16,7 @@ struct step {
 	size_t size;
 	event_id event;	 /* INITIAL if it is none */
 	event_id update; /* the writing half, if the event has one */
+	int stale;	 /* read: how many later writes there were already */
 };
 
 void trace_clear(void);

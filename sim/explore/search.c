@@ -82,6 +82,7 @@ static const struct options *options;
 static struct result *result;
 
 static struct thread *self; /* whose fiber runs; NULL outside */
+static const void *current_site, *current_address; /* of what goes on now */
 static bool replaying, stopped, dead, restart, tracing;
 static bool granted; /* naive search: the thread may add one event */
 
@@ -140,6 +141,14 @@ void explore_fail(enum verdict verdict, const char *format, ...)
 		vsnprintf(result->message, sizeof(result->message), format, arguments);
 		va_end(arguments);
 		result->verdict = verdict;
+		if (tracing && self != NULL)
+			trace_add((struct step){
+				.thread = (int)(self - threads),
+				.what = "HERE: accesses",
+				.site = current_site,
+				.address = current_address,
+				.event = INITIAL,
+			});
 	}
 	stop();
 }
@@ -357,6 +366,10 @@ static void note_event(event_id id, event_id update)
 		.site = e->site,
 		.event = id,
 		.update = update,
+		.stale = e->kind == EVENT_READ ? made_after(e->location,
+							    graph_rank(&graph, e->from)) -
+							 (update != INITIAL) :
+						 0,
 	});
 }
 
@@ -733,6 +746,8 @@ static uint64_t read_operation(enum operation operation, const uint64_t *p,
 
 	settle();
 	e = next_event();
+	current_site = site;
+	current_address = p;
 	cell = atomic_cell(p);
 	if (e == NULL)
 		e = add_read((struct event){
@@ -779,6 +794,8 @@ static void do_store(uint64_t *p, uint64_t value, int order, const void *site)
 
 	settle();
 	e = next_event();
+	current_site = site;
+	current_address = p;
 	cell = atomic_cell(p);
 	if (e == NULL)
 		e = add_write(
@@ -871,6 +888,8 @@ static void plain_word(const char *p, bool write, const void *site)
 
 	if (cell == NULL && state == MEMORY_LIVE)
 		return;
+	current_site = site;
+	current_address = p;
 	if (cell == NULL || !(write && cell->atomic))
 		note_plain(write ? "write" : "read", p, 8, site);
 	cell = access_cell(p, true);
@@ -1338,7 +1357,9 @@ static void quiesce(void)
 		threads[t].state = THREAD_READY;
 		moved = true;
 	}
-	if (!moved)
+	if (!moved && options->stuck_is_complete)
+		stopped = true;
+	else if (!moved)
 		explore_fail(lost ? VERDICT_LOST_WAKE_UP : VERDICT_DEADLOCK,
 			     "thread %d waits for ever%s", stuck,
 			     lost ? ": what it waits for came and was overwritten" : "");
@@ -1375,6 +1396,11 @@ static void run(void)
 	if (dead) {
 		result->blocked++;
 		return;
+	}
+	if (stopped && result->verdict == VERDICT_PASSED && options->stuck_is_complete) {
+		result->executions++;
+		if (options->each != NULL)
+			options->each(options->context, &graph);
 	}
 	if (stopped)
 		return;

@@ -151,8 +151,8 @@ static void print_event(FILE *out, struct graph *g, const struct step *step)
 		print_value(out, graph_event(g, step->update)->value);
 	}
 	print_source(out, g, e->from);
-	if (graph_rank(g, e->from) + (step->update != INITIAL) < g->written[e->location])
-		fputs("  [not the last write]", out);
+	if (step->stale > 0)
+		fprintf(out, "  [old: %d later]", step->stale);
 	if (e->blocked)
 		fputs("  BLOCKED", out);
 }
