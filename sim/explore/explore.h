@@ -67,6 +67,8 @@ void explore(const struct program *program, const struct options *options,
 void *explore_allocate(size_t size, size_t alignment); /* zeroed */
 void explore_free(void *p);
 int explore_thread(void); /* -1 while setting up or finishing */
+/* The value that a word is left with; for `each` and `finished`. */
+uint64_t explore_final(const uint64_t *word);
 /* Ends the thread's storage and stack, after what the runtime has to do. */
 void explore_exit(void);
 /* Stops everything with a verdict. On a thread it does not return. */

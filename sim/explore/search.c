@@ -1043,6 +1043,18 @@ void explore_free(void *p)
 	do_release(p, SITE);
 }
 
+uint64_t explore_final(const uint64_t *word)
+{
+	enum memory_state state;
+	int owner;
+	struct cell *cell = memory_find(word, &state, &owner);
+	int l = cell->location;
+
+	if (!cell->atomic)
+		return *word;
+	return graph_value(&graph, graph_write_at(&graph, l, graph.written[l]));
+}
+
 void explore_exit(void)
 {
 	settle();
