@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The slow half of pawl_mutex: polling, the queue, and its head. See
+ * pawl/mutex.h for the state and I1 to I3.
+ *
+ * The queue of a mutex is the sleepers of its address in its bucket, in order.
+ * The first is the head. It alone competes for the lock; it leaves the queue
+ * only as the holder, or when its time is up. What the head does:
+ *
+ *            polls            in vain                 polls again     in vain
+ *   arrives -------> asleep, counted --woken by unlock--> awake ---> due = now,
+ *                                                                    then asleep
+ * and at each step it may find the lock free, or be granted it.
+ */
+#include "parking.h"
+
+#include <pawl/mutex.h>
+#include <pawl/thread.h>
+
+enum {
+	ARRIVAL_SPIN_NS = 3000, /* before queueing */
+	HEAD_SPIN_NS = 30000,	/* of a head that was woken, before it insists */
+	INSIST_SPIN_NS = 20000, /* after that, before it sleeps again */
+};
+
+/* Makes the next in line the head, if there is one. The caller holds m, or has
+ * it from a holder who does nothing meanwhile, and the bucket's lock. */
+static void promote_next(struct pawl_bucket *bucket, struct pawl_mutex *m)
+{
+	struct pawl_sleeper *next = pawl_bucket_find(bucket->first, m);
+	uint64_t due = 0;
+
+	if (next != NULL) {
+		/* Relaxed: the holder is with us, it does not change (I1). */
+		due = pawl_load_relaxed(&m->word) + 2 * PAWL_MUTEX_BYPASS;
+		/* Every unlock from here on comes after us, and sees it (I3). */
+		pawl_bucket_count(bucket, next);
+	}
+	/* Relaxed: as above (I2). */
+	pawl_store_relaxed(&m->due, due);
+}
+
+/* Takes `me` off the queue, as the holder of m. */
+static void leave_as_holder(struct pawl_bucket *bucket, struct pawl_mutex *m,
+			    struct pawl_sleeper *me)
+{
+	pawl_bucket_lock(bucket);
+	pawl_bucket_uncount(bucket, me);
+	pawl_bucket_remove(bucket, me);
+	promote_next(bucket, m);
+	pawl_bucket_unlock(bucket);
+}
+
+/* Polls for the lock; true if we got it. Ends early if it was granted. */
+static bool poll(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns)
+{
+	struct pawl_spin spin;
+
+	pawl_spin_begin(&spin, ns);
+	do {
+		if (pawl_mutex_trylock(m))
+			return true;
+		/* Relaxed: only says when to stop; the caller looks again. */
+		if (me != NULL && pawl_load_relaxed(&me->state) == SLEEPER_GRANTED)
+			return false;
+	} while (pawl_spin_again(&spin));
+	return false;
+}
+
+/*
+ * The head goes to sleep, and comes back woken, granted, or late. Returns true
+ * if it found the lock free instead and took it.
+ */
+static bool sleep_as_head(struct pawl_bucket *bucket, struct pawl_mutex *m,
+			  struct pawl_sleeper *me, const struct pawl_deadline *deadline,
+			  bool *late)
+{
+	struct pawl_deadline soon;
+
+	pawl_bucket_lock(bucket);
+	/* Relaxed: stored under the lock only. */
+	if (pawl_load_relaxed(&me->state) == SLEEPER_GRANTED) {
+		pawl_bucket_unlock(bucket);
+		return false;
+	}
+	pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
+	pawl_bucket_count(bucket, me);			/* I3 */
+	pawl_bucket_unlock(bucket);
+	if (!pawl_park_fence() && deadline == NULL) {
+		soon = pawl_deadline_in(1000000);
+		pawl_sleep(me, &soon);
+		return pawl_mutex_trylock(m);
+	}
+	if (pawl_mutex_trylock(m)) /* P1 */
+		return true;
+	*late = !pawl_sleep(me, deadline);
+	return false;
+}
+
+/* Gives up: leaves the queue, unless the lock was granted this moment. */
+static int leave_late(struct pawl_bucket *bucket, struct pawl_mutex *m,
+		      struct pawl_sleeper *me)
+{
+	struct pawl_sleeper *next = NULL;
+	int result = 0;
+
+	pawl_bucket_lock(bucket);
+	if (pawl_load_acquire(&me->state) != SLEEPER_GRANTED) { /* [W] pairs with [V] */
+		bool head = pawl_bucket_find(bucket->first, m) == me;
+
+		result = ETIMEDOUT;
+		pawl_bucket_uncount(bucket, me);
+		pawl_bucket_remove(bucket, me);
+		if (head) {
+			/* We do not hold m, so nobody vouches that an unlock
+			 * will see the next head asleep: get it up. */
+			next = pawl_bucket_find(bucket->first, m);
+			/* Relaxed: I2 allows for one that misses it. */
+			pawl_store_relaxed(&m->due,
+					   next == NULL ? 0
+							: pawl_load_relaxed(&m->word) +
+								  2 * PAWL_MUTEX_BYPASS);
+			if (next != NULL)
+				pawl_store_release(&next->state, SLEEPER_WOKEN); /* [V] */
+		}
+	}
+	pawl_bucket_unlock(bucket);
+	if (next != NULL)
+		pawl_os_wake(&next->state);
+	return result;
+}
+
+static int lock_until(struct pawl_mutex *m, const struct pawl_deadline *deadline)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(m);
+	struct pawl_sleeper me = {.address = m};
+	bool head, late = false, woken = false;
+
+	if (poll(m, NULL, ARRIVAL_SPIN_NS))
+		return 0;
+
+	pawl_bucket_lock(bucket);
+	if (pawl_mutex_trylock(m)) {
+		pawl_bucket_unlock(bucket);
+		return 0;
+	}
+	head = pawl_bucket_find(bucket->first, m) == NULL;
+	pawl_bucket_append(bucket, &me);
+	if (head)
+		/* Relaxed: I2 allows for one unlock that misses it. */
+		pawl_store_relaxed(&m->due,
+				   pawl_load_relaxed(&m->word) + 2 * PAWL_MUTEX_BYPASS);
+	pawl_bucket_unlock(bucket);
+
+	if (!head) {
+		late = !pawl_sleep(&me, deadline);
+		woken = true;
+	}
+	/* From here on the head, or granted, or late. */
+	for (;;) {
+		if (late)
+			return leave_late(bucket, m, &me);
+		if (pawl_load_acquire(&me.state) ==
+		    SLEEPER_GRANTED) /* [W] pairs with [V] */
+			return 0;
+		if (woken) {
+			if (poll(m, &me, HEAD_SPIN_NS))
+				break;
+			/* Relaxed: seen by the next unlock, or the one after. */
+			pawl_store_relaxed(&m->due, 1);
+			if (poll(m, &me, INSIST_SPIN_NS))
+				break;
+		}
+		if (sleep_as_head(bucket, m, &me, deadline, &late))
+			break;
+		woken = true;
+	}
+	leave_as_holder(bucket, m, &me);
+	return 0;
+}
+
+void pawl_mutex_lock_slow(struct pawl_mutex *m)
+{
+	lock_until(m, NULL);
+}
+
+int pawl_mutex_timedlock(struct pawl_mutex *m, clockid_t clock,
+			 const struct timespec *time)
+{
+	struct pawl_deadline deadline = {.realtime = clock == CLOCK_REALTIME,
+					 .time = *time};
+
+	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)
+		return EINVAL;
+	if (pawl_mutex_trylock(m))
+		return 0;
+	if (time->tv_nsec < 0 || time->tv_nsec >= 1000000000)
+		return EINVAL;
+	if (time->tv_sec < 0)
+		return ETIMEDOUT;
+	return lock_until(m, &deadline);
+}
+
+/* Unlock, when the head's turn is due: hands it the lock. */
+void pawl_mutex_grant(struct pawl_mutex *m)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(m);
+	struct pawl_sleeper *head;
+
+	pawl_bucket_lock(bucket);
+	head = pawl_bucket_find(bucket->first, m);
+	if (head != NULL) {
+		pawl_bucket_uncount(bucket, head);
+		pawl_bucket_remove(bucket, head);
+		promote_next(bucket, m);
+		pawl_store_release(&head->state, SLEEPER_GRANTED); /* [V] P3 */
+		pawl_bucket_unlock(bucket);
+		pawl_os_wake(&head->state);
+		return;
+	}
+	/* It gave up in the meantime. Relaxed: we hold m, and the bucket. */
+	pawl_store_relaxed(&m->due, 0);
+	pawl_bucket_unlock(bucket);
+	pawl_mutex_unlock(m);
+}
+
+/* After an unlock that found somebody counted: wakes the head if it sleeps. */
+void pawl_mutex_wake(const struct pawl_mutex *m)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(m);
+	struct pawl_sleeper *head;
+
+	if (!pawl_parked_really(bucket))
+		return;
+	pawl_bucket_lock(bucket);
+	head = pawl_bucket_find(bucket->first, m);
+	if (head != NULL && head->counted) {
+		pawl_bucket_uncount(bucket, head);
+		pawl_store_release(&head->state, SLEEPER_WOKEN); /* [V] P3 */
+	} else {
+		head = NULL;
+	}
+	pawl_bucket_unlock(bucket);
+	if (head != NULL)
+		pawl_os_wake(&head->state);
+}
