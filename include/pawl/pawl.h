@@ -4,6 +4,7 @@
 #define PAWL_PAWL_H
 
 #include <pawl/clh.h>
+#include <pawl/cond.h>
 #include <pawl/hapax.h>
 #include <pawl/hapax_vw.h>
 #include <pawl/hemlock.h>

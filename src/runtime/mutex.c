@@ -23,32 +23,32 @@ enum {
 	INSIST_SPIN_NS = 20000, /* after that, before it sleeps again */
 };
 
-/* Makes the next in line the head, if there is one. The caller holds m, or has
- * it from a holder who does nothing meanwhile, and the bucket's lock. */
-static void promote_next(struct pawl_bucket *bucket, struct pawl_mutex *m)
+/* A new head may be overtaken this often from now on (I2). Requires the bucket's
+ * lock. Relaxed: it may be missed by one unlock that is under way. */
+static void begin_patience(struct pawl_mutex *m)
 {
-	struct pawl_sleeper *next = pawl_bucket_find(bucket->first, m);
-	uint64_t due = 0;
-
-	if (next != NULL) {
-		/* Relaxed: the holder is with us, it does not change (I1). */
-		due = pawl_load_relaxed(&m->word) + 2 * PAWL_MUTEX_BYPASS;
-		/* Every unlock from here on comes after us, and sees it (I3). */
-		pawl_bucket_count(bucket, next);
-	}
-	/* Relaxed: as above (I2). */
-	pawl_store_relaxed(&m->due, due);
+	pawl_store_relaxed(&m->due, pawl_load_relaxed(&m->word) + 2 * PAWL_MUTEX_BYPASS);
 }
 
-/* Takes `me` off the queue, as the holder of m. */
-static void leave_as_holder(struct pawl_bucket *bucket, struct pawl_mutex *m,
-			    struct pawl_sleeper *me)
+/*
+ * Takes the head off the queue, which owns m or is about to, and makes the next
+ * in line the head. Requires the bucket's lock, and that m is held.
+ */
+static void dequeue_owner(struct pawl_bucket *bucket, struct pawl_mutex *m,
+			  struct pawl_sleeper *head)
 {
-	pawl_bucket_lock(bucket);
-	pawl_bucket_uncount(bucket, me);
-	pawl_bucket_remove(bucket, me);
-	promote_next(bucket, m);
-	pawl_bucket_unlock(bucket);
+	struct pawl_sleeper *next;
+
+	pawl_bucket_uncount(bucket, head);
+	pawl_bucket_remove(bucket, head);
+	next = pawl_bucket_find(bucket->first, m);
+	if (next != NULL) {
+		begin_patience(m);
+		/* Every unlock from here on comes after us, and sees it (I3). */
+		pawl_bucket_count(bucket, next);
+	} else {
+		pawl_store_relaxed(&m->due, 0); /* Relaxed: m is held */
+	}
 }
 
 /* Polls for the lock; true if we got it. Ends early if it was granted. */
@@ -97,44 +97,100 @@ static bool sleep_as_head(struct pawl_bucket *bucket, struct pawl_mutex *m,
 	return false;
 }
 
-/* Gives up: leaves the queue, unless the lock was granted this moment. */
+/*
+ * Gives up: leaves the queue and returns ETIMEDOUT, unless the lock was granted
+ * this moment: then 0.
+ */
 static int leave_late(struct pawl_bucket *bucket, struct pawl_mutex *m,
 		      struct pawl_sleeper *me)
 {
 	struct pawl_sleeper *next = NULL;
-	int result = 0;
+	bool head;
 
 	pawl_bucket_lock(bucket);
-	if (pawl_load_acquire(&me->state) != SLEEPER_GRANTED) { /* [W] pairs with [V] */
-		bool head = pawl_bucket_find(bucket->first, m) == me;
-
-		result = ETIMEDOUT;
-		pawl_bucket_uncount(bucket, me);
-		pawl_bucket_remove(bucket, me);
-		if (head) {
-			/* We do not hold m, so nobody vouches that an unlock
-			 * will see the next head asleep: get it up. */
-			next = pawl_bucket_find(bucket->first, m);
-			/* Relaxed: I2 allows for one that misses it. */
-			pawl_store_relaxed(&m->due,
-					   next == NULL ? 0
-							: pawl_load_relaxed(&m->word) +
-								  2 * PAWL_MUTEX_BYPASS);
-			if (next != NULL)
-				pawl_store_release(&next->state, SLEEPER_WOKEN); /* [V] */
+	if (pawl_load_acquire(&me->state) == SLEEPER_GRANTED) { /* [W] pairs with [V] */
+		pawl_bucket_unlock(bucket);
+		return 0;
+	}
+	head = pawl_bucket_find(bucket->first, m) == me;
+	pawl_bucket_uncount(bucket, me);
+	pawl_bucket_remove(bucket, me);
+	if (head) {
+		/* We do not hold m, so nobody vouches that an unlock will see
+		 * the next head asleep: get it up. */
+		next = pawl_bucket_find(bucket->first, m);
+		if (next != NULL) {
+			begin_patience(m);
+			pawl_store_release(&next->state, SLEEPER_WOKEN); /* [V] */
+		} else {
+			pawl_store_relaxed(&m->due, 0); /* Relaxed: a hint */
 		}
 	}
 	pawl_bucket_unlock(bucket);
 	if (next != NULL)
 		pawl_os_wake(&next->state);
-	return result;
+	return ETIMEDOUT;
+}
+
+/*
+ * The life of a head, until it owns m (0) or is late (ETIMEDOUT). `woken`: it
+ * has been asleep already.
+ */
+static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
+		   const struct pawl_deadline *deadline)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(m);
+	bool late = false;
+
+	for (;;) {
+		if (pawl_load_acquire(&me->state) ==
+		    SLEEPER_GRANTED) /* [W] pairs with [V] */
+			return 0;
+		if (woken) {
+			if (poll(m, me, HEAD_SPIN_NS))
+				break;
+			/* Relaxed: seen by the next unlock, or the one after. */
+			pawl_store_relaxed(&m->due, 1);
+			if (poll(m, me, INSIST_SPIN_NS))
+				break;
+		}
+		if (sleep_as_head(bucket, m, me, deadline, &late))
+			break;
+		if (late)
+			return leave_late(bucket, m, me);
+		woken = true;
+	}
+	pawl_bucket_lock(bucket);
+	dequeue_owner(bucket, m, me);
+	pawl_bucket_unlock(bucket);
+	return 0;
+}
+
+bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(m);
+	bool head = pawl_bucket_find(bucket->first, m) == NULL;
+
+	sleeper->address = m;
+	pawl_bucket_append(bucket, sleeper);
+	if (head) {
+		begin_patience(m);
+		pawl_store_release(&sleeper->state,
+				   SLEEPER_WOKEN); /* [V] pairs with [W] */
+	}
+	return head;
+}
+
+void pawl_mutex_lock_queued(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
+{
+	compete(m, sleeper, true, NULL);
 }
 
 static int lock_until(struct pawl_mutex *m, const struct pawl_deadline *deadline)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of(m);
 	struct pawl_sleeper me = {.address = m};
-	bool head, late = false, woken = false;
+	bool head;
 
 	if (poll(m, NULL, ARRIVAL_SPIN_NS))
 		return 0;
@@ -147,36 +203,12 @@ static int lock_until(struct pawl_mutex *m, const struct pawl_deadline *deadline
 	head = pawl_bucket_find(bucket->first, m) == NULL;
 	pawl_bucket_append(bucket, &me);
 	if (head)
-		/* Relaxed: I2 allows for one unlock that misses it. */
-		pawl_store_relaxed(&m->due,
-				   pawl_load_relaxed(&m->word) + 2 * PAWL_MUTEX_BYPASS);
+		begin_patience(m);
 	pawl_bucket_unlock(bucket);
 
-	if (!head) {
-		late = !pawl_sleep(&me, deadline);
-		woken = true;
-	}
-	/* From here on the head, or granted, or late. */
-	for (;;) {
-		if (late)
-			return leave_late(bucket, m, &me);
-		if (pawl_load_acquire(&me.state) ==
-		    SLEEPER_GRANTED) /* [W] pairs with [V] */
-			return 0;
-		if (woken) {
-			if (poll(m, &me, HEAD_SPIN_NS))
-				break;
-			/* Relaxed: seen by the next unlock, or the one after. */
-			pawl_store_relaxed(&m->due, 1);
-			if (poll(m, &me, INSIST_SPIN_NS))
-				break;
-		}
-		if (sleep_as_head(bucket, m, &me, deadline, &late))
-			break;
-		woken = true;
-	}
-	leave_as_holder(bucket, m, &me);
-	return 0;
+	if (!head && !pawl_sleep(&me, deadline))
+		return leave_late(bucket, m, &me);
+	return compete(m, &me, !head, deadline);
 }
 
 void pawl_mutex_lock_slow(struct pawl_mutex *m)
@@ -210,9 +242,7 @@ void pawl_mutex_grant(struct pawl_mutex *m)
 	pawl_bucket_lock(bucket);
 	head = pawl_bucket_find(bucket->first, m);
 	if (head != NULL) {
-		pawl_bucket_uncount(bucket, head);
-		pawl_bucket_remove(bucket, head);
-		promote_next(bucket, m);
+		dequeue_owner(bucket, m, head);
 		pawl_store_release(&head->state, SLEEPER_GRANTED); /* [V] P3 */
 		pawl_bucket_unlock(bucket);
 		pawl_os_wake(&head->state);

@@ -130,6 +130,21 @@ bool pawl_sleep(struct pawl_sleeper *sleeper, const struct pawl_deadline *deadli
 	return true;
 }
 
+int pawl_deadline_at(struct pawl_deadline *deadline, clockid_t clock,
+		     const struct timespec *time)
+{
+	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)
+		return EINVAL;
+	if (time->tv_nsec < 0 || time->tv_nsec >= 1000000000)
+		return EINVAL;
+	deadline->realtime = clock == CLOCK_REALTIME;
+	deadline->time = *time;
+	/* The system takes no time before the clock's beginning. */
+	if (time->tv_sec < 0)
+		deadline->time = (struct timespec){.tv_sec = 0};
+	return 0;
+}
+
 struct pawl_deadline pawl_deadline_in(uint64_t ns)
 {
 	struct pawl_deadline deadline = {.realtime = false};
@@ -204,4 +219,19 @@ void pawl_unpark(const pawl_atomic64 *w, uint64_t value)
 		if (sleeper != NULL)
 			pawl_os_wake(&sleeper->state); /* an address, no more */
 	} while (sleeper != NULL);
+}
+
+/* The child of a fork has one thread, and that one does not sleep. */
+void pawl_park_forget(void)
+{
+	struct pawl_bucket *bucket;
+
+	for (bucket = pawl_buckets; bucket < pawl_buckets + (1 << PAWL_BUCKET_BITS);
+	     bucket++) {
+		bucket->first = NULL;
+		bucket->last = NULL;
+		/* Relaxed: nobody else is there. */
+		pawl_store_relaxed(&bucket->lock, 0);
+		pawl_store_relaxed(&bucket->wanted, pawl_load_relaxed(&nobody));
+	}
 }

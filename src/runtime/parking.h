@@ -8,7 +8,7 @@
 
 #include "os.h"
 
-#include <pawl/atomic.h>
+#include <pawl/mutex.h>
 
 enum sleeper_state {
 	SLEEPER_ASLEEP, /* or about to be */
@@ -25,9 +25,10 @@ struct pawl_sleeper {
 	pawl_atomic64 state;
 	const volatile void *address; /* what it waits on */
 	struct pawl_sleeper *next, *previous;
-	bool counted;	       /* in the bucket's `wanted` */
-	enum pawl_until until; /* pawl_park's only */
-	uint64_t value;	       /* pawl_park's only */
+	bool counted;		  /* in the bucket's `wanted` */
+	enum pawl_until until;	  /* pawl_park's only */
+	uint64_t value;		  /* pawl_park's only */
+	struct pawl_mutex *mutex; /* pawl_cond's only: which one it wants back */
 };
 
 void pawl_bucket_lock(struct pawl_bucket *bucket);
@@ -57,7 +58,23 @@ bool pawl_park_fence(void);
 /* Sleeps while the state is ASLEEP; false if the deadline passed first. */
 bool pawl_sleep(struct pawl_sleeper *sleeper, const struct pawl_deadline *deadline);
 
+/*
+ * A sleeper of another kind joins m's queue; requires m's bucket's lock. Returns
+ * true if it is the head now: it is marked woken, and the caller must wake it
+ * once the lock is gone. The sleeper must call pawl_mutex_lock_queued when it
+ * wakes up, and holds m when that returns.
+ */
+bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper);
+void pawl_mutex_lock_queued(struct pawl_mutex *m, struct pawl_sleeper *sleeper);
+
+/* Turns what callers pass into a deadline; 0, or EINVAL. */
+int pawl_deadline_at(struct pawl_deadline *deadline, clockid_t clock,
+		     const struct timespec *time);
+
 /* A deadline this many nanoseconds from now. */
 struct pawl_deadline pawl_deadline_in(uint64_t ns);
+
+/* Empties the table, in the child of a fork. */
+void pawl_park_forget(void);
 
 #endif /* PAWL_RUNTIME_PARKING_H */
