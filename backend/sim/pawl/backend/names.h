@@ -30,7 +30,7 @@
 #define pawl_deadline_in       sim_deadline_in
 #define pawl_mutex_lock_slow   sim_mutex_lock_slow
 #define pawl_mutex_timedlock   sim_mutex_timedlock
-#define pawl_mutex_grant       sim_mutex_grant
+#define pawl_mutex_unlock_slow       sim_mutex_unlock_slow
 #define pawl_mutex_wake	       sim_mutex_wake
 #define pawl_os_sleep	       sim_os_sleep
 #define pawl_os_wake	       sim_os_wake
