@@ -42,6 +42,7 @@
 #define PAWL_MUTEX_H
 
 #include <pawl/atomic.h>
+#include <pawl/backend/debug.h>
 
 #include <errno.h>
 #include <time.h>
@@ -64,43 +65,77 @@ void pawl_mutex_lock_slow(struct pawl_mutex *m) __attribute__((cold));
 void pawl_mutex_unlock_slow(struct pawl_mutex *m) __attribute__((cold));
 void pawl_mutex_wake(const struct pawl_mutex *m) __attribute__((cold));
 
-/*
- * Waits until it owns *m, or until the clock (CLOCK_REALTIME or
- * CLOCK_MONOTONIC) has reached the time. Returns 0, ETIMEDOUT, or EINVAL for
- * another clock or a bad time; errno stays as it was.
- */
-int pawl_mutex_timedlock(struct pawl_mutex *m, clockid_t clock,
-			 const struct timespec *time);
+int pawl_mutex_lock_until(struct pawl_mutex *m, clockid_t clock,
+			  const struct timespec *time) __attribute__((cold));
 #ifdef __cplusplus
 }
 #endif
 
-/* Returns true, owning *m, if it was free; never waits and never queues. */
-static inline bool pawl_mutex_trylock(struct pawl_mutex *m)
+/* Takes *m if it looks free and is. */
+static inline bool pawl_mutex_take(struct pawl_mutex *m)
 {
 	/* Relaxed: spares a write that would fail; [A] decides. */
 	return pawl_load_relaxed(&m->word) == 0 &&
 	       pawl_cas_acquire(&m->word, 0, 1); /* [A] */
 }
 
+/* Returns true, owning *m, if it was free; never waits and never queues. */
+static inline bool pawl_mutex_trylock(struct pawl_mutex *m)
+{
+	bool taken;
+
+	pawl_note_locking(m, true);
+	taken = pawl_mutex_take(m);
+	pawl_note_locked(m, true, taken);
+	return taken;
+}
+
 /* Waits until it owns *m. Not recursive. */
 static inline void pawl_mutex_lock(struct pawl_mutex *m)
 {
+	pawl_note_locking(m, false);
 	if (__builtin_expect(!pawl_cas_acquire(&m->word, 0, 1), false)) /* [A] */
 		pawl_mutex_lock_slow(m);
+	pawl_note_locked(m, false, true);
+}
+
+/*
+ * Waits until it owns *m, or until the clock (CLOCK_REALTIME or
+ * CLOCK_MONOTONIC) has reached the time. Returns 0, ETIMEDOUT, or EINVAL for
+ * another clock or a bad time; errno stays as it was.
+ */
+static inline int pawl_mutex_timedlock(struct pawl_mutex *m, clockid_t clock,
+				       const struct timespec *time)
+{
+	int error = 0;
+
+	pawl_note_locking(m, true);
+	if (!pawl_mutex_take(m))
+		error = pawl_mutex_lock_until(m, clock, time);
+	pawl_note_locked(m, true, error == 0);
+	return error;
 }
 
 /* Requires *m to be held; any thread may release it. */
 static inline void pawl_mutex_unlock(struct pawl_mutex *m)
 {
+	pawl_note_unlocking(m);
 	/* Relaxed: I2 allows for one unlock that misses it. */
 	if (__builtin_expect(pawl_load_relaxed(&m->due) != 0, false)) {
 		pawl_mutex_unlock_slow(m);
-		return;
+	} else {
+		pawl_store_release(&m->word, 0); /* [R] */
+		if (pawl_parked_near(m))
+			pawl_mutex_wake(m);
 	}
-	pawl_store_release(&m->word, 0); /* [R] */
-	if (pawl_parked_near(m))
-		pawl_mutex_wake(m);
+	pawl_note_unlocked(m);
+}
+
+/* Never needed, but lets the debug face object if *m is still held. */
+static inline void pawl_mutex_destroy(struct pawl_mutex *m)
+{
+	/* Relaxed: the caller knows that nobody uses it any more. */
+	pawl_note_destroying(m, pawl_load_relaxed(&m->word) != 0);
 }
 
 #endif /* PAWL_MUTEX_H */

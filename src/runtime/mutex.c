@@ -61,7 +61,7 @@ static bool poll(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns, boo
 
 	pawl_spin_begin(&spin, ns);
 	do {
-		if (pawl_mutex_trylock(m))
+		if (pawl_mutex_take(m))
 			return true;
 		/* Relaxed: only says when to stop; the caller looks again. */
 		if (me != NULL && pawl_load_relaxed(&me->state) == SLEEPER_GRANTED)
@@ -95,9 +95,9 @@ static bool sleep_as_head(struct pawl_bucket *bucket, struct pawl_mutex *m,
 	if (!pawl_park_fence() && deadline == NULL) {
 		soon = pawl_deadline_in(1000000);
 		pawl_sleep(me, &soon);
-		return pawl_mutex_trylock(m);
+		return pawl_mutex_take(m);
 	}
-	if (pawl_mutex_trylock(m)) /* P1 */
+	if (pawl_mutex_take(m)) /* P1 */
 		return true;
 	*late = !pawl_sleep(me, deadline);
 	return false;
@@ -199,7 +199,7 @@ static int lock_until(struct pawl_mutex *m, const struct pawl_deadline *deadline
 		return 0;
 
 	pawl_bucket_lock(bucket);
-	if (pawl_mutex_trylock(m)) {
+	if (pawl_mutex_take(m)) {
 		pawl_bucket_unlock(bucket);
 		return 0;
 	}
@@ -219,21 +219,13 @@ void pawl_mutex_lock_slow(struct pawl_mutex *m)
 	lock_until(m, NULL);
 }
 
-int pawl_mutex_timedlock(struct pawl_mutex *m, clockid_t clock,
-			 const struct timespec *time)
+int pawl_mutex_lock_until(struct pawl_mutex *m, clockid_t clock,
+			  const struct timespec *time)
 {
-	struct pawl_deadline deadline = {.realtime = clock == CLOCK_REALTIME,
-					 .time = *time};
+	struct pawl_deadline deadline;
+	int error = pawl_deadline_at(&deadline, clock, time);
 
-	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)
-		return EINVAL;
-	if (pawl_mutex_trylock(m))
-		return 0;
-	if (time->tv_nsec < 0 || time->tv_nsec >= 1000000000)
-		return EINVAL;
-	if (time->tv_sec < 0)
-		return ETIMEDOUT;
-	return lock_until(m, &deadline);
+	return error != 0 ? error : lock_until(m, &deadline);
 }
 
 /* Sets m free, and wakes the head if it sleeps. */
