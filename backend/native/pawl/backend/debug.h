@@ -28,7 +28,8 @@ void pawl_debug_destroying(const void *m, bool held);
 #if defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>
 #else
-enum { __tsan_mutex_try_lock = 0, __tsan_mutex_try_lock_failed = 0 };
+#define __tsan_mutex_try_lock			0u
+#define __tsan_mutex_try_lock_failed		0u
 #define __tsan_mutex_pre_lock(m, flags)		((void)(flags))
 #define __tsan_mutex_post_lock(m, flags, depth) ((void)(flags))
 #define __tsan_mutex_pre_unlock(m, flags)	((void)0)

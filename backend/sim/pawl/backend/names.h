@@ -39,7 +39,7 @@
 #define pawl_mutex_lock_queued sim_mutex_lock_queued
 #define pawl_deadline_at       sim_deadline_at
 #define pawl_park_forget       sim_park_forget
-#define pawl_cond_wait	       sim_cond_wait_slow
+#define pawl_cond_wait_slow    sim_cond_wait_slow
 #define pawl_cond_wait_until   sim_cond_wait_until
 #define pawl_cond_signal_slow  sim_cond_signal_slow
 
