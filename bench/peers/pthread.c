@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* The mutex of the C library. */
+#include "subject.h"
+
+#include <pthread.h>
+
+_Static_assert(sizeof(pthread_mutex_t) <= BENCH_LOCK_BYTES, "fits");
+
+static void init(void *l)
+{
+	*(pthread_mutex_t *)l = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+static void lock(void *l)
+{
+	pthread_mutex_lock(l);
+}
+
+static void unlock(void *l)
+{
+	pthread_mutex_unlock(l);
+}
+
+DEFINE_SUBJECT_LOOPS(pthread, lock, unlock);
+
+const struct bench_subject bench_pthread = {
+	.name = "pthread", .init = init, SUBJECT_LOOPS(pthread)};
