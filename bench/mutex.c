@@ -7,6 +7,7 @@
 #include "workload.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 
 /* Adds up what the threads did, and replays it. */
 static void judge(const struct mutex_bench *bench, const struct mutex_thread *threads,
@@ -23,9 +24,21 @@ static void judge(const struct mutex_bench *bench, const struct mutex_thread *th
 		least = episodes < least ? episodes : least;
 		most = episodes > most ? episodes : most;
 	}
+	outcome->episodes = total;
 	outcome->ops_per_s = (double)total / elapsed;
 	outcome->fairness = (double)least / (double)most;
 	outcome->exclusive = bench->shared == lcg_jump(shape->seed, total * shape->cs);
+}
+
+static double cpu_seconds(const struct rusage *usage)
+{
+	return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
+	       1e-6 * (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
+}
+
+static long switches(const struct rusage *usage)
+{
+	return usage->ru_nvcsw + usage->ru_nivcsw;
 }
 
 bool mutex_run(const struct bench_subject *subject, const struct bench_shape *shape,
@@ -36,6 +49,7 @@ bool mutex_run(const struct bench_subject *subject, const struct bench_shape *sh
 	struct mutex_thread *threads = aligned_alloc(_Alignof(struct mutex_thread),
 						     bytes);
 	uint64_t seed = shape->seed;
+	struct rusage before, after;
 	double elapsed;
 	int i;
 
@@ -49,11 +63,19 @@ bool mutex_run(const struct bench_subject *subject, const struct bench_shape *sh
 		seed = lcg_next(seed);
 		threads[i] = (struct mutex_thread){.bench = &bench, .own = seed};
 	}
-	elapsed = crew_run(shape->threads, subject->mutex, threads, sizeof(*threads),
-			   &bench.stop, shape->seconds);
+	getrusage(RUSAGE_SELF, &before);
+	elapsed = crew_run(shape->threads,
+			   shape->time_waits ? subject->timed_mutex : subject->mutex,
+			   threads, sizeof(*threads), &bench.stop, shape->seconds);
 	if (elapsed < 0)
 		return false; /* and some threads may still look at their members */
+	getrusage(RUSAGE_SELF, &after);
 	judge(&bench, threads, shape, elapsed, outcome);
+	outcome->cpu_seconds = cpu_seconds(&after) - cpu_seconds(&before);
+	outcome->context_switches = switches(&after) - switches(&before);
+	outcome->waits = (struct waits){.longest = 0};
+	for (i = 0; shape->time_waits && i < shape->threads; i++)
+		waits_merge(&outcome->waits, &threads[i].waits);
 	if (subject->destroy != NULL)
 		subject->destroy(bench.lock);
 	free(threads);

@@ -9,6 +9,7 @@
 #define PAWL_BENCH_MUTEX_H
 
 #include "lcg.h"
+#include "waits.h"
 
 #include <pawl/atomic.h>
 
@@ -26,22 +27,28 @@ struct mutex_thread {
 	PAWL_SEQUESTER struct mutex_bench *bench;
 	uint64_t own; /* the private generator; written back lest it be optimised away */
 	uint64_t episodes;
+	struct waits waits; /* only of a run that times them */
 };
 
 /*
- * What a thread does. `lock` and `unlock` are constants wherever this is
- * called: they and the loop become one piece of code.
+ * What a thread does. `lock`, `unlock` and `timed` are constants wherever this
+ * is called: they and the loop become one piece of code.
  */
 static inline __attribute__((always_inline)) void mutex_loop(struct mutex_thread *me,
 							     void (*lock)(void *),
-							     void (*unlock)(void *))
+							     void (*unlock)(void *),
+							     bool timed)
 {
 	struct mutex_bench *bench = me->bench;
 	const uint32_t cs = bench->cs, ncs = bench->ncs;
 	uint64_t own = me->own, episodes = 0;
 
 	do {
+		uint64_t before = timed ? waits_now() : 0;
+
 		lock(bench->lock);
+		if (timed)
+			waits_add(&me->waits, waits_now() - before);
 		bench->shared = lcg_walk(bench->shared, cs);
 		unlock(bench->lock);
 		if (ncs > 0) {

@@ -16,29 +16,62 @@
 #define DESTROYER_STABLE(id)  NULL
 #define DESTROYER_DESTROY(id) id##_destroy
 
+#define DEFINE_SUBJECT(id, way, lock_name, lock_call, unlock_call, destroy)       \
+	static void id##_##way##_lock(void *l)                                    \
+	{                                                                         \
+		lock_call;                                                        \
+	}                                                                         \
+	static void id##_##way##_unlock(void *l)                                  \
+	{                                                                         \
+		unlock_call;                                                      \
+	}                                                                         \
+	DEFINE_SUBJECT_LOOPS(id##_##way, id##_##way##_lock, id##_##way##_unlock); \
+	static const struct bench_subject id##_##way = {                          \
+		lock_name, SUBJECT_LOOPS(id##_##way), NULL, destroy};
+
+/* The waiting column, likewise. */
+#define SUBJECTS_CHOICE(id, lock_name, destroy)                                        \
+	DEFINE_SUBJECT(id, spin, lock_name, pawl_##id##_lock_as(l, PAWL_SPIN),         \
+		       pawl_##id##_unlock_as(l, PAWL_SPIN), destroy)                   \
+	DEFINE_SUBJECT(id, park, lock_name "+park", pawl_##id##_lock_as(l, PAWL_PARK), \
+		       pawl_##id##_unlock_as(l, PAWL_PARK), destroy)
+#define SUBJECTS_OWN(id, lock_name, destroy)                                           \
+	DEFINE_SUBJECT(id, own, lock_name, pawl_##id##_lock(l), pawl_##id##_unlock(l), \
+		       destroy)
+
 #define PAWL_LOCK(id, lock_name, admission, context, unlock_when, destroy_how, try, \
-		  released_by, lock_rmws, unlock_rmws, source)                      \
+		  released_by, waiting, lock_rmws, unlock_rmws, source)             \
 	_Static_assert(sizeof(struct pawl_##id) <= BENCH_LOCK_BYTES, "fits");       \
-	static void id##_lock(void *l)                                              \
-	{                                                                           \
-		pawl_##id##_lock(l);                                                \
-	}                                                                           \
-	static void id##_unlock(void *l)                                            \
-	{                                                                           \
-		pawl_##id##_unlock(l);                                              \
-	}                                                                           \
-	DESTROY_##destroy_how(id) DEFINE_SUBJECT_LOOPS(id, id##_lock, id##_unlock); \
-	static const struct bench_subject id##_subject = {                          \
-		.name = lock_name,                                                  \
-		.destroy = DESTROYER_##destroy_how(id),                             \
-		SUBJECT_LOOPS(id)};
+	DESTROY_##destroy_how(id)                                                   \
+		SUBJECTS_##waiting(id, lock_name, DESTROYER_##destroy_how(id))
 #include <pawl/locks.def>
 #undef PAWL_LOCK
 
+#define ADDRESSES_CHOICE(id) &id##_spin, &id##_park,
+#define ADDRESSES_OWN(id)    &id##_own,
+
 const struct bench_subject *const bench_subjects[] = {
-#define PAWL_LOCK(id, ...) &id##_subject,
+#define PAWL_LOCK(id, lock_name, admission, context, unlock_when, destroy_how, try, \
+		  released_by, waiting, ...)                                        \
+	ADDRESSES_##waiting(id)
 #include <pawl/locks.def>
 #undef PAWL_LOCK
 	&bench_pthread,
+	&bench_pthread_adaptive,
+#ifdef BENCH_NSYNC
+	&bench_nsync,
+#endif
+#ifdef BENCH_ABSEIL
+	&bench_abseil,
+#endif
+#ifdef BENCH_TBB
+	&bench_tbb_mutex,
+	&bench_tbb_queuing_mutex,
+#endif
+#ifdef BENCH_CK
+	&bench_ck_mcs,
+	&bench_ck_clh,
+	&bench_ck_ticket,
+#endif
 	NULL,
 };

@@ -7,6 +7,8 @@
 #ifndef PAWL_BENCH_WORKLOAD_H
 #define PAWL_BENCH_WORKLOAD_H
 
+#include "waits.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,12 +20,17 @@ struct bench_shape {
 	uint32_t ncs; /* steps outside are random in [0, ncs); 0: none */
 	double seconds;
 	uint64_t seed;
+	bool time_waits; /* which costs two looks at the clock an episode */
 };
 
 struct bench_outcome {
 	double ops_per_s;
 	double fairness; /* of the least to the most progressed thread */
 	bool exclusive;	 /* no step was lost: the lock did exclude */
+	uint64_t episodes;
+	double cpu_seconds;
+	long context_switches;
+	struct waits waits; /* if they were timed */
 };
 
 /* Returns false, with errno set, if the threads or memory could not be had. */
