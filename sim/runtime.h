@@ -14,9 +14,6 @@ size_t sim_thread_size(void);
 /* Whether sim_thread_exit must run, on its fiber, before the thread is gone. */
 bool sim_thread_wants_exit(const void *thread);
 
-/* Tells `each` where the runtime's static atomics are. */
-void sim_static_words(void (*each)(const void *start, size_t size));
-
 struct pawl_thread;
 void sim_thread_exit(struct pawl_thread *self);
 

@@ -250,7 +250,7 @@ static void passed_on_thread(void *argument, int thread)
 		explore_leave(0);
 		sim_store(&c->shared->passed, 1, SIM_RELEASE);
 	} else if (thread == 1) {
-		sim_await(SIM_AWAIT_EQ, &c->shared->passed, 1, 0, SIM_ACQUIRE, 0);
+		sim_await(SIM_AWAIT_EQ, &c->shared->passed, 1, 0, SIM_ACQUIRE);
 		c->type->unlock(c->locks[0]);
 	} else {
 		visit_lock(c, 0);
@@ -326,6 +326,5 @@ OUTSIDE void scenario_check(const struct scenario *scenario, const struct lock_t
 
 	sim_waiting_slots = scenario->waiting_slots;
 	sim_hapax_block_bits = 1; /* so that blocks end */
-	sim_static_words(memory_add_static);
 	explore(&program, options, result);
 }

@@ -16,6 +16,7 @@ void graph_clear(struct graph *g, int threads)
 	g->stamps = 0;
 	g->writes = 0;
 	g->fences = 0;
+	g->overflow = false;
 	memset(g->length, 0, sizeof(g->length));
 	memset(g->written, 0, sizeof(g->written));
 }
@@ -129,7 +130,7 @@ void graph_set_fence(struct graph *g, int thread, struct event *e)
 		e->released = e->hb;
 		break;
 	case SIM_FENCE_ACQ_REL:
-	case SIM_FENCE_SEQ_CST:
+	case SIM_FENCE_FULL:
 	case SIM_FENCE_HEAVY:
 		e->hb = clock_join(e->hb, e->unacquired);
 		e->released = e->hb;
@@ -228,10 +229,17 @@ void graph_truncate(struct graph *g, const uint8_t *keep)
 	}
 	for (t = 0; t < g->threads; t++) {
 		for (i = keep[t]; i < g->length[t]; i++)
-			if (g->events[t][i].kind == EVENT_FENCE)
+			if (graph_is_sc_fence(&g->events[t][i]))
 				g->fences--;
 		g->length[t] = keep[t];
 	}
+}
+
+bool graph_is_sc_fence(const struct event *e)
+{
+	return e->kind == EVENT_FENCE &&
+	       (e->order == SIM_FENCE_LIGHT || e->order == SIM_FENCE_HEAVY ||
+		e->order == SIM_FENCE_FULL);
 }
 
 static size_t head_size(void)

@@ -113,6 +113,7 @@ struct graph {
 	uint32_t stamps;
 	uint16_t writes;
 	uint16_t fences; /* that psc cares for */
+	bool overflow;	 /* too many seq_cst accesses and fences to check */
 	uint8_t length[MAX_THREADS];
 	uint16_t written[MAX_LOCATIONS];
 	event_id mo[MAX_LOCATIONS][MAX_WRITES]; /* rank 1 first */
@@ -180,6 +181,9 @@ bool graph_is_joined(struct graph *g, int location, int rank);
 
 /* The least rank that a thread's next access to a location may stand at. */
 int graph_floor(struct graph *g, int location, const struct event *last);
+
+/* True of the fences that order more than happens-before does. */
+bool graph_is_sc_fence(const struct event *e);
 
 /* Cuts every thread to so many events. */
 void graph_truncate(struct graph *g, const uint8_t *keep);

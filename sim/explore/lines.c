@@ -73,9 +73,33 @@ static void leave_seam(Dwarf_Die *unit, Dwarf_Addr address, const char **file, i
 	free(inner);
 }
 
+static Dwfl *dwfl;
+
+bool lines_symbol(const void *p, char *to, size_t size)
+{
+	Dwfl_Module *module;
+	GElf_Off offset;
+	GElf_Sym symbol;
+	const char *name;
+
+	if (dwfl == NULL)
+		dwfl = open_self();
+	module = dwfl == NULL ? NULL : dwfl_addrmodule(dwfl, (Dwarf_Addr)(uintptr_t)p);
+	if (module == NULL)
+		return false;
+	name = dwfl_module_addrinfo(module, (Dwarf_Addr)(uintptr_t)p, &offset, &symbol,
+				    NULL, NULL, NULL);
+	if (name == NULL)
+		return false;
+	if (offset == 0)
+		snprintf(to, size, "%s", name);
+	else
+		snprintf(to, size, "%s+%llu", name, (unsigned long long)offset);
+	return true;
+}
+
 void lines_find(const void *site, char *to, size_t size)
 {
-	static Dwfl *dwfl;
 	Dwarf_Addr address = (Dwarf_Addr)(uintptr_t)site - 1, bias;
 	Dwfl_Module *module;
 	Dwfl_Line *place;

@@ -3,6 +3,7 @@
 #ifndef EXPLORE_LINES_H
 #define EXPLORE_LINES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -11,5 +12,8 @@
  * the bare address if the program carries no line information.
  */
 void lines_find(const void *site, char *to, size_t size);
+
+/* Writes the name of the variable that p points into; false if it has none. */
+bool lines_symbol(const void *p, char *to, size_t size);
 
 #endif /* EXPLORE_LINES_H */

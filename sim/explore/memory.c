@@ -4,8 +4,11 @@
  * thread; cells lie in an array beside it. Stacks have arrays of their own;
  * static words, which are few, have a small table.
  */
+#define _GNU_SOURCE /* dl_iterate_phdr */
+#include "lines.h"
 #include "memory.h"
 
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +21,8 @@ enum {
 	WORLD = ARENAS * ARENA + MAX_THREADS * STORAGE,
 	BLOCKS = 256,
 	STATIC_WORDS = 1024,
-	STATIC_RANGES = 8,
+	STATIC_RANGES = 64,
+	BESIDE = 64,
 };
 
 struct block {
@@ -48,6 +52,16 @@ static struct {
 } ranges[STATIC_RANGES];
 static int range_count;
 static struct cell static_cells[STATIC_WORDS];
+static struct {
+	uint64_t *word;
+	uint64_t value;
+} saved[STATIC_WORDS]; /* static words that this run changed */
+static int saved_count;
+
+static struct {
+	const void *of;
+	uint64_t word;
+} beside[BESIDE];
 
 static struct cell *names[MAX_LOCATIONS];
 static int name_count;
@@ -63,6 +77,24 @@ static void *map(void *where, size_t size)
 		exit(2);
 	}
 	return p;
+}
+
+/* Static variables: what the loader made writable. */
+static int add_segments(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	int i;
+
+	(void)size, (void)unused;
+	for (i = 0; i < info->dlpi_phnum && range_count < STATIC_RANGES; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+
+		if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W) == 0)
+			continue;
+		ranges[range_count].start = (const char *)info->dlpi_addr +
+					    segment->p_vaddr;
+		ranges[range_count++].size = segment->p_memsz;
+	}
+	return 0;
 }
 
 void memory_open(void)
@@ -89,6 +121,9 @@ void memory_forget(void)
 			madvise(stacks[i].cells, stacks[i].size / 8 * sizeof(struct cell),
 				MADV_DONTNEED);
 	memset(static_cells, 0, sizeof(static_cells));
+	memset(beside, 0, sizeof(beside));
+	range_count = 0;
+	dl_iterate_phdr(add_segments, NULL);
 	run = 0;
 }
 
@@ -102,6 +137,9 @@ void memory_reset(void)
 		used[i] = 0;
 		block_count[i] = 0;
 	}
+	for (i = 0; i < saved_count; i++)
+		*saved[i].word = saved[i].value;
+	saved_count = 0;
 	for (i = 0; i < MAX_THREADS; i++) {
 		if (storage_size != 0)
 			memset(world + ARENAS * ARENA + (size_t)i * STORAGE, 0,
@@ -142,19 +180,6 @@ void memory_add_stack(int thread, void *stack, size_t size)
 	stacks[thread].cells = map(NULL, size / 8 * sizeof(struct cell));
 }
 
-void memory_add_static(const void *start, size_t size)
-{
-	int i;
-
-	for (i = 0; i < range_count; i++)
-		if (ranges[i].start == start)
-			return;
-	if (range_count == STATIC_RANGES)
-		abort();
-	ranges[range_count].start = start;
-	ranges[range_count++].size = size;
-}
-
 static struct cell *fresh(struct cell *cell, const void *p)
 {
 	if (cell->run != run) {
@@ -184,6 +209,30 @@ static struct cell *find_static(const char *p)
 		at = (at + 1) % STATIC_WORDS;
 	}
 	return NULL;
+}
+
+void memory_save(struct cell *cell)
+{
+	if (cell < static_cells || cell >= static_cells + STATIC_WORDS || cell->saved == run)
+		return;
+	cell->saved = run;
+	saved[saved_count].word = (uint64_t *)(uintptr_t)cell->address;
+	saved[saved_count++].value = *cell->address;
+}
+
+uint64_t *memory_beside(const void *p)
+{
+	int i;
+
+	for (i = 0; i < BESIDE && beside[i].of != NULL; i++)
+		if (beside[i].of == p)
+			return &beside[i].word;
+	if (i == BESIDE) {
+		fputs("pawl check: threads sleep on too many words\n", stderr);
+		exit(2);
+	}
+	beside[i].of = p;
+	return &beside[i].word;
 }
 
 struct cell *memory_find(const void *p, enum memory_state *state, int *owner)
@@ -357,12 +406,19 @@ bool memory_describe(const void *p, char *to, size_t size)
 		describe(to, size, "stack", i, stacks[i].size - offset);
 		return true;
 	}
+	for (i = 0; i < BESIDE; i++) {
+		char of[48];
+
+		if (p != (const void *)&beside[i].word || beside[i].of == NULL ||
+		    !memory_describe(beside[i].of, of, sizeof(of)))
+			continue;
+		snprintf(to, size, "wakes of %s", of);
+		return true;
+	}
 	for (i = 0; i < range_count; i++) {
 		offset = (size_t)((const char *)p - ranges[i].start);
-		if (offset >= ranges[i].size)
-			continue;
-		describe(to, size, "slot", (int)(offset / 8), 0);
-		return true;
+		if (offset < ranges[i].size)
+			return lines_symbol(p, to, size);
 	}
 	return false;
 }

@@ -15,6 +15,7 @@ struct cell {
 	const uint64_t *address;
 	uint32_t run;	  /* in which the rest was written */
 	uint32_t freed;	  /* the run in which it was freed */
+	uint32_t saved;	  /* the run in which it was first written; static words */
 	uint8_t location; /* name in the graph */
 	bool atomic;	  /* ever accessed atomically, in any execution */
 	bool written_plainly; /* before it was known to be atomic */
@@ -34,7 +35,6 @@ void memory_reset(void);
 void *memory_allocate(int thread, size_t size, size_t alignment);
 void *memory_storage(int thread, size_t size);
 void memory_add_stack(int thread, void *stack, size_t size);
-void memory_add_static(const void *start, size_t size);
 
 /*
  * Looks up the word at p. `owner` is the thread whose storage or stack it lies
@@ -42,6 +42,12 @@ void memory_add_static(const void *start, size_t size);
  * followed.
  */
 struct cell *memory_find(const void *p, enum memory_state *state, int *owner);
+
+/* Called before a word is written, so that memory_reset can undo it. */
+void memory_save(struct cell *cell);
+
+/* A word that goes with the one at p, even if that one is gone. */
+uint64_t *memory_beside(const void *p);
 
 /* Marks a block freed. Returns the cell of a word that somebody may still be
  * using, given what the freeing thread knows; NULL if all is well. */

@@ -7,6 +7,7 @@
 
 #include <sim/seam.h>
 
+#include <limits.h>
 #include <string.h>
 
 static bool is_sc_access(const struct event *e)
@@ -23,7 +24,7 @@ static bool is_sc_access(const struct event *e)
 static bool is_full_fence(const struct event *e)
 {
 	return e->kind == EVENT_FENCE &&
-	       (e->order == SIM_FENCE_SEQ_CST || e->order == SIM_FENCE_HEAVY);
+	       (e->order == SIM_FENCE_FULL || e->order == SIM_FENCE_HEAVY);
 }
 
 static bool is_light_fence(const struct event *e)
@@ -161,26 +162,26 @@ static bool allowed_tso(struct graph *g)
 	return true;
 }
 
-/* From here on RC11's psc, by the names of its paper. */
-
-static bool hb(const struct event *a, int thread, int index, const struct event *b)
-{
-	return a != b && b->hb[thread] > index;
-}
+/*
+ * From here on RC11's psc, by the names of its paper. Fences make it large:
+ * what a fence precedes, or follows, by happens-before is a suffix, or prefix,
+ * of every thread, so it is enough to know where those begin and end.
+ */
 
 struct node {
 	struct event *e;
 	int thread, index;
+	bool fence;
+	clock_vector before;	   /* fence: what happens before it */
+	uint8_t after[MAX_THREADS]; /* fence: first event that happens after it */
+	/* Fence: the earliest place in each word's order of writes and reads
+	 * that anything after it stands at, the latest of anything before. */
+	int first[MAX_LOCATIONS], last[MAX_LOCATIONS];
 };
 
-static struct node node_at(struct graph *g, int thread, int index)
+static bool hb(const struct event *a, int thread, int index, const struct event *b)
 {
-	return (struct node){&g->events[thread][index], thread, index};
-}
-
-static bool node_hb(struct node a, struct node b)
-{
-	return hb(a.e, a.thread, a.index, b.e);
+	return a != b && b->hb[thread] > index;
 }
 
 static bool same_word(const struct event *a, const struct event *b)
@@ -188,78 +189,132 @@ static bool same_word(const struct event *a, const struct event *b)
 	return a->location == b->location && a->location != NO_LOCATION;
 }
 
+/* Reads of a write stand between it and the next one: a stands before b iff
+ * some steps of reads-from, mo and from-reads lead from a to b. */
+static int standing(struct graph *g, struct event *e)
+{
+	return 2 * event_rank(g, e) + (e->kind == EVENT_READ);
+}
+
+static void measure_fence(struct graph *g, struct node *f)
+{
+	int t, i, l;
+
+	for (l = 0; l < g->locations; l++) {
+		f->first[l] = INT_MAX;
+		f->last[l] = -1;
+	}
+	f->before = f->e->hb;
+	f->before[f->thread] = (uint8_t)f->index;
+	for (t = 0; t < g->threads; t++) {
+		for (i = f->before[t] - 1; i >= 0; i--) {
+			struct event *e = &g->events[t][i];
+
+			l = e->location;
+			if (l != NO_LOCATION && standing(g, e) > f->last[l])
+				f->last[l] = standing(g, e);
+		}
+		for (i = g->length[t] - 1; i >= 0; i--) {
+			struct event *e = &g->events[t][i];
+
+			if (!hb(f->e, f->thread, f->index, e))
+				break;
+			l = e->location;
+			if (l != NO_LOCATION && standing(g, e) < f->first[l])
+				f->first[l] = standing(g, e);
+		}
+		f->after[t] = (uint8_t)(i + 1);
+	}
+}
+
 /* po, hb at one word, mo, fr, or hb that leaves and enters by other words. */
-static bool scb(struct graph *g, struct node a, struct node b)
+static bool scb(struct graph *g, const struct node *a, const struct node *b)
 {
 	int x, y;
 
-	if (a.e == b.e)
-		return false;
-	if (a.thread == b.thread && a.index < b.index)
+	if (a->thread == b->thread && a->index < b->index)
 		return true;
-	if (same_word(a.e, b.e)) {
-		if (node_hb(a, b))
+	if (same_word(a->e, b->e)) {
+		if (hb(a->e, a->thread, a->index, b->e))
 			return true;
-		if (b.e->kind == EVENT_WRITE && event_rank(g, a.e) < b.e->rank)
+		if (b->e->kind == EVENT_WRITE && event_rank(g, a->e) < b->e->rank)
 			return true; /* mo or fr */
 	}
-	for (x = a.index + 1; x < g->length[a.thread]; x++)
-		if (!same_word(a.e, &g->events[a.thread][x]))
+	for (x = a->index + 1; x < g->length[a->thread]; x++)
+		if (!same_word(a->e, &g->events[a->thread][x]))
 			break;
-	for (y = b.index - 1; y >= 0; y--)
-		if (!same_word(b.e, &g->events[b.thread][y]))
+	for (y = b->index - 1; y >= 0; y--)
+		if (!same_word(b->e, &g->events[b->thread][y]))
 			break;
-	return x < g->length[a.thread] && y >= 0 &&
-	       node_hb(node_at(g, a.thread, x), node_at(g, b.thread, y));
+	return x < g->length[a->thread] && y >= 0 &&
+	       hb(&g->events[a->thread][x], a->thread, x, &g->events[b->thread][y]);
 }
 
-/* Reads-from, mo and from-reads, any number of steps. */
-static bool eco(struct graph *g, const struct event *a, const struct event *b)
+static bool psc_fences(struct graph *g, const struct node *a, const struct node *b)
 {
-	int from, to;
+	int l;
 
-	if (a == b || !same_word(a, b))
-		return false;
-	from = event_rank(g, a);
-	to = event_rank(g, b);
-	return from < to ||
-	       (from == to && a->kind == EVENT_WRITE && b->kind == EVENT_READ);
+	if (hb(a->e, a->thread, a->index, b->e))
+		return true;
+	for (l = 0; l < g->locations; l++)
+		if (a->first[l] < b->last[l])
+			return true;
+	return false;
 }
 
-/* Whether s, or what a fence s precedes, stands in scb or eco to d. */
-static bool psc(struct graph *g, struct node s, struct node d)
+/* From a fence to an access: by what precedes it in its thread, or by another
+ * access to its word that happens after the fence. */
+static bool psc_from_fence(struct graph *g, const struct node *a, const struct node *b)
 {
-	bool from_fence = s.e->kind == EVENT_FENCE, to_fence = d.e->kind == EVENT_FENCE;
-	int t, u, i, k;
+	int t, i;
 
-	if (scb(g, s, d))
-		return true;
-	if (!from_fence && !to_fence)
-		return false;
-	if (from_fence && to_fence && node_hb(s, d))
-		return true;
+	if (b->index > 0) {
+		struct event *previous = &g->events[b->thread][b->index - 1];
+
+		if (previous == a->e || hb(a->e, a->thread, a->index, previous))
+			return true;
+	}
 	for (t = 0; t < g->threads; t++) {
-		for (i = 0; i < g->length[t]; i++) {
-			struct node a = node_at(g, t, i);
+		for (i = a->after[t]; i < g->length[t]; i++) {
+			struct event *e = &g->events[t][i];
 
-			if (a.e != s.e && !(from_fence && node_hb(s, a)))
-				continue;
-			for (u = 0; u < g->threads; u++) {
-				for (k = 0; k < g->length[u]; k++) {
-					struct node b = node_at(g, u, k);
-
-					if (b.e != d.e && !(to_fence && node_hb(b, d)))
-						continue;
-					if (scb(g, a, b))
-						return true;
-					if (from_fence && to_fence && a.e != s.e &&
-					    b.e != d.e && eco(g, a.e, b.e))
-						return true;
-				}
-			}
+			if (e != b->e && same_word(e, b->e) &&
+			    (hb(e, t, i, b->e) || (b->e->kind == EVENT_WRITE &&
+						   event_rank(g, e) < b->e->rank)))
+				return true;
 		}
 	}
 	return false;
+}
+
+static bool psc_to_fence(struct graph *g, const struct node *a, const struct node *b)
+{
+	int t, i;
+
+	if (a->index + 1 < g->length[a->thread]) {
+		struct event *next = &g->events[a->thread][a->index + 1];
+
+		if (next == b->e || hb(next, a->thread, a->index + 1, b->e))
+			return true;
+	}
+	for (t = 0; t < g->threads; t++) {
+		for (i = 0; i < b->before[t]; i++) {
+			struct event *e = &g->events[t][i];
+
+			if (e != a->e && same_word(e, a->e) &&
+			    (hb(a->e, a->thread, a->index, e) ||
+			     (e->kind == EVENT_WRITE && event_rank(g, a->e) < e->rank)))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool psc(struct graph *g, const struct node *a, const struct node *b)
+{
+	if (a->fence)
+		return b->fence ? psc_fences(g, a, b) : psc_from_fence(g, a, b);
+	return b->fence ? psc_to_fence(g, a, b) : scb(g, a, b);
 }
 
 /*
@@ -279,7 +334,7 @@ enum { MAX_SC = 64 };
 
 static bool allowed_psc(struct graph *g)
 {
-	struct node nodes[MAX_SC];
+	static struct node nodes[MAX_SC];
 	uint64_t after[MAX_SC], left;
 	int n = 0, t, i, k;
 	bool moved = true;
@@ -290,9 +345,17 @@ static bool allowed_psc(struct graph *g)
 
 			if (!is_sc_access(e) && !is_full_fence(e) && !is_light_fence(e))
 				continue;
-			if (n == MAX_SC)
-				return true; /* the caller's limit is lower */
-			nodes[n++] = node_at(g, t, i);
+			if (n == MAX_SC) {
+				g->overflow = true;
+				return true;
+			}
+			nodes[n].e = e;
+			nodes[n].thread = t;
+			nodes[n].index = i;
+			nodes[n].fence = e->kind == EVENT_FENCE;
+			if (nodes[n].fence)
+				measure_fence(g, &nodes[n]);
+			n++;
 		}
 	}
 	if (n < 2)
@@ -301,7 +364,7 @@ static bool allowed_psc(struct graph *g)
 		after[i] = 0;
 		for (k = 0; k < n; k++)
 			if (i != k && comparable(nodes[i].e, nodes[k].e) &&
-			    psc(g, nodes[i], nodes[k]))
+			    psc(g, &nodes[i], &nodes[k]))
 				after[i] |= (uint64_t)1 << k;
 	}
 	/* Take away whatever has nothing after it; a cycle remains. */

@@ -458,10 +458,12 @@ static void atomic_access(struct cell *cell, bool write)
 	memory_find(cell->address, &state, &owner);
 	visit(owner, position);
 	check_race(cell, write, false);
-	if (write)
+	if (write) {
+		memory_save(cell);
 		cell->atomic_writes[t] = position;
-	else
+	} else {
 		cell->atomic_reads[t] = position;
+	}
 }
 
 /* Reads. */
@@ -507,7 +509,8 @@ static struct event *add_read(struct event event)
 		    !worth_contesting(l, rank, last))
 			continue;
 		graph_set_read(&graph, t, e, from);
-		if (graph_must_check(&graph, e, options->model) &&
+		/* The last write can always be read. */
+		if (rank != most && graph_must_check(&graph, e, options->model) &&
 		    !graph_allowed(&graph, options->model))
 			continue;
 		if (chosen < 0)
@@ -656,7 +659,9 @@ static struct event *add_write(struct event event, bool exclusive)
 			if (graph_is_joined(&graph, l, rank))
 				continue;
 			graph_insert(&graph, id, rank + 1);
-			if (!graph_must_check(&graph, e, options->model) ||
+			/* The end of mo is always open. */
+			if (rank == graph.written[l] - 1 ||
+			    !graph_must_check(&graph, e, options->model) ||
 			    graph_allowed(&graph, options->model)) {
 				if (chosen < 0)
 					chosen = rank;
@@ -833,7 +838,7 @@ static uint64_t do_fetch_add(uint64_t *p, uint64_t n, int order, const void *sit
 }
 
 static uint64_t do_await(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t to,
-			 int order, int how, const void *site)
+			 int order, const void *site)
 {
 	static const enum operation operations[] = {
 		[SIM_AWAIT_EQ] = OP_AWAIT_EQ,
@@ -844,7 +849,6 @@ static uint64_t do_await(enum sim_await kind, uint64_t *p, uint64_t value, uint6
 		[SIM_AWAIT_NE_RMW] = OP_AWAIT_NE_RMW,
 	};
 
-	(void)how;
 	return read_operation(operations[kind], p, value, to, order, order, site, NULL);
 }
 
@@ -863,7 +867,7 @@ static void do_fence(enum sim_fence kind, const void *site)
 				      .location = NO_LOCATION,
 				      .site = site,
 			      });
-		graph.fences++;
+		graph.fences = (uint16_t)(graph.fences + graph_is_sc_fence(e));
 		graph_set_fence(&graph, t, e);
 		if (guide != NULL)
 			guided_choice();
@@ -873,11 +877,30 @@ static void do_fence(enum sim_fence kind, const void *site)
 	note_event(event_name(t, self->position - 1), INITIAL);
 }
 
-static void do_notify(const uint64_t *p, int how, const void *site)
+/*
+ * The futex. The kernel orders sleepers and wakers of one word by a lock of its
+ * own; here a count of wake-ups, kept beside the word, stands for it. Either
+ * the sleeper sees the count raised, and with it what the waker stored before;
+ * or the count changes while it sleeps. All sleepers of the word wake up: the
+ * contract allows that.
+ */
+static bool do_sleep(const uint64_t *p, uint64_t expected, bool timed, const void *site)
 {
-	/* A spinning waiter sees the store itself. */
-	(void)p, (void)how, (void)site;
-	settle();
+	const uint64_t *wakes = memory_beside(p);
+	uint64_t before = do_load(wakes, SIM_ACQUIRE, site);
+	struct event *e;
+
+	if ((uint32_t)do_load(p, SIM_RELAXED, site) != (uint32_t)expected)
+		return true;
+	read_operation(timed ? OP_AWAIT_CHANGE : OP_AWAIT_NE, wakes, before, 0,
+		       SIM_ACQUIRE, SIM_ACQUIRE, site, NULL);
+	e = &graph.events[self - threads][self->position - 1];
+	return e->kind != EVENT_GIVE_UP;
+}
+
+static void do_wake(const uint64_t *p, const void *site)
+{
+	do_fetch_add(memory_beside(p), 1, SIM_ACQ_REL, site);
 }
 
 static void plain_word(const char *p, bool write, const void *site)
@@ -893,6 +916,8 @@ static void plain_word(const char *p, bool write, const void *site)
 	if (cell == NULL || !(write && cell->atomic))
 		note_plain(write ? "write" : "read", p, 8, site);
 	cell = access_cell(p, true);
+	if (write)
+		memory_save(cell);
 	if (write && cell->atomic) {
 		struct event *e = next_event();
 
@@ -1021,7 +1046,8 @@ static const struct sim_engine engine = {
 	.fetch_add = do_fetch_add,
 	.fence = do_fence,
 	.await = do_await,
-	.notify = do_notify,
+	.sleep = do_sleep,
+	.wake = do_wake,
 	.plain = do_plain,
 	.self = do_self,
 	.one_in = do_one_in,
@@ -1384,7 +1410,6 @@ static void run(void)
 	stopped = dead = false;
 	section_count = 0;
 	memory_reset();
-	sim_reset();
 	if (program->set_up != NULL)
 		program->set_up(program->context);
 	start_threads();
@@ -1490,6 +1515,11 @@ void explore(const struct program *what, const struct options *how, struct resul
 		if (restart) {
 			start_over();
 			continue;
+		}
+		if (graph.overflow) {
+			result->verdict = VERDICT_LIMIT;
+			snprintf(result->message, sizeof(result->message),
+				 "too many seq_cst accesses and fences");
 		}
 		if (result->verdict != VERDICT_PASSED || guide != NULL)
 			break;

@@ -49,7 +49,7 @@ static const char *fence_name(int fence)
 		[SIM_FENCE_ACQUIRE] = "acquire fence",
 		[SIM_FENCE_RELEASE] = "release fence",
 		[SIM_FENCE_ACQ_REL] = "acq_rel fence",
-		[SIM_FENCE_SEQ_CST] = "seq_cst fence",
+		[SIM_FENCE_FULL] = "full fence",
 	};
 
 	return names[fence];

@@ -68,7 +68,7 @@ static int parse_order(const char *name)
 		{"acq", SIM_FENCE_ACQUIRE},
 		{"rel", SIM_FENCE_RELEASE},
 		{"ar", SIM_FENCE_ACQ_REL},
-		{"sc", SIM_FENCE_SEQ_CST},
+		{"sc", SIM_FENCE_FULL},
 	};
 	size_t i;
 

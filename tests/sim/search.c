@@ -56,7 +56,7 @@ static const int orders[] = {SIM_RELAXED, SIM_ACQUIRE, SIM_RELEASE, SIM_ACQ_REL,
 static const int load_orders[] = {SIM_RELAXED, SIM_ACQUIRE, SIM_SEQ_CST};
 static const int store_orders[] = {SIM_RELAXED, SIM_RELEASE, SIM_SEQ_CST};
 static const int fences[] = {SIM_FENCE_LIGHT,	SIM_FENCE_HEAVY,   SIM_FENCE_ACQUIRE,
-			     SIM_FENCE_RELEASE, SIM_FENCE_ACQ_REL, SIM_FENCE_SEQ_CST};
+			     SIM_FENCE_RELEASE, SIM_FENCE_ACQ_REL, SIM_FENCE_FULL};
 
 static void make_program(uint64_t seed, int threads)
 {
@@ -119,16 +119,16 @@ static void run_thread(void *context, int t)
 			sim_cas(w, in->a, in->b, in->order, SIM_RELAXED);
 			break;
 		case DO_AWAIT_EQ:
-			sim_await(SIM_AWAIT_EQ, w, in->a, 0, in->order, 0);
+			sim_await(SIM_AWAIT_EQ, w, in->a, 0, in->order);
 			break;
 		case DO_AWAIT_NE:
-			sim_await(SIM_AWAIT_NE, w, in->a, 0, in->order, 0);
+			sim_await(SIM_AWAIT_NE, w, in->a, 0, in->order);
 			break;
 		case DO_AWAIT_CAS:
-			sim_await(SIM_AWAIT_CAS, w, in->a, in->b, in->order, 0);
+			sim_await(SIM_AWAIT_CAS, w, in->a, in->b, in->order);
 			break;
 		case DO_AWAIT_RMW:
-			sim_await(SIM_AWAIT_EQ_RMW, w, in->a, 0, in->order, 0);
+			sim_await(SIM_AWAIT_EQ_RMW, w, in->a, 0, in->order);
 			break;
 		case DO_FENCE:
 			sim_fence((enum sim_fence)in->order);
