@@ -90,7 +90,7 @@ static void fill_in(struct request *request, int cpus)
 		request->runs = request->quick ? 3 : 5;
 }
 
-static void check_threads(const struct numbers *threads, int cpus)
+static int most_threads(const struct numbers *threads)
 {
 	int most = 0;
 	size_t i;
@@ -98,13 +98,7 @@ static void check_threads(const struct numbers *threads, int cpus)
 	for (i = 0; i < threads->count; i++)
 		if (threads->values[i] > most)
 			most = threads->values[i];
-	if (most > THREADS_MAX)
-		refuse("--threads: %d is more than %d; ask for fewer", most, THREADS_MAX);
-	if (most > cpus)
-		warn("%d threads on %d CPUs: locks that spin collapse when threads "
-		     "outnumber "
-		     "CPUs; use --threads up to %d to compare the locks themselves",
-		     most, cpus, cpus);
+	return most;
 }
 
 static void *allocate(size_t count, size_t size)
@@ -337,13 +331,20 @@ int bench_main(int argc, char **argv)
 		.options = options,
 	};
 	json_t *context = describe_context(argc, argv);
-	int cpus = usable_cpus(), status = 0;
+	int cpus = usable_cpus(), most, status = 0;
 
 	parse_options(&usage, argc, argv);
 	fill_in(&request, cpus);
-	check_threads(&request.threads, cpus);
+	most = most_threads(&request.threads);
+	if (most > THREADS_MAX)
+		refuse("--threads: %d is more than %d; ask for fewer", most, THREADS_MAX);
 	if (request.json != NULL)
 		open_result_file("json", request.json);
+	if (most > cpus)
+		warn("%d threads on %d CPUs: locks that spin collapse when threads "
+		     "outnumber "
+		     "CPUs; use --threads up to %d to compare the locks themselves",
+		     most, cpus, cpus);
 	if (request.dry_run) {
 		print_dry_run(&request);
 	} else {
