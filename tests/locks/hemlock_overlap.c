@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#include "harness/harness.h"
+
+#include <pawl/hemlock_overlap.h>
+
+int main(void)
+{
+	static const struct pawl_hemlock_overlap init = PAWL_HEMLOCK_OVERLAP_INIT;
+	const struct lock_claim claim = {
+		.name = "hemlock-overlap", .init = &init, .size = 8};
+
+	return lock_tests(&claim);
+}
