@@ -65,11 +65,18 @@ static inline struct pawl_node *pawl_node_get(void)
 	return node;
 }
 
-/* Puts a node on this thread's list. */
+/*
+ * Puts a node on this thread's list; or on the heap, if no exit of this thread
+ * will empty that list: it has never taken a node, or is past its exit.
+ */
 static inline void pawl_node_put(struct pawl_node *node)
 {
 	struct pawl_thread *self = pawl_self();
 
+	if (__builtin_expect(!self->exit_arranged || self->exited, false)) {
+		pawl_node_free(node);
+		return;
+	}
 	node->free_next = self->free_nodes;
 	self->free_nodes = node;
 }
