@@ -11,6 +11,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /*
  * Waiting arrays of PAWL_WAITING_SLOTS, all zero at start. One for each protocol: the algorithms
@@ -49,6 +50,7 @@ void pawl_thread_exit(struct pawl_thread *self);
 /* Says on stderr which rule was broken, in one sentence, and aborts. */
 void pawl_die(const char *sentence) __attribute__((noreturn, cold));
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

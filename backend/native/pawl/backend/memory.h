@@ -39,8 +39,10 @@ static inline uint64_t pawl_raw_fetch_add(uint64_t *p, uint64_t n, int order)
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 extern bool pawl_light_fence_is_full;
 void pawl_heavy_fence_native(void);
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif
