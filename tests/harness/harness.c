@@ -155,6 +155,7 @@ void crew_start(struct crew *crew, void *(*run)(void *), void *argument)
 	struct recruit *recruit = malloc(sizeof(*recruit));
 
 	assert_non_null(recruit);
+	signal(SIGUSR1, step_back);
 	assert_true(crew->size < (int)COUNT_OF(crew->threads));
 	*recruit = (struct recruit){run, argument};
 	assert_int_equal(pthread_create(&crew->threads[crew->size], NULL, serve, recruit),
@@ -316,6 +317,5 @@ int lock_tests(const struct lock_claim *claim)
 		fprintf(stderr, "%s: no such lock in locks.def\n", claim->name);
 		return 1;
 	}
-	signal(SIGUSR1, step_back);
 	return run_suite(claim);
 }
