@@ -43,13 +43,40 @@ static void await_round(const pawl_atomic64 *word, uint64_t round)
 			breathe();
 }
 
+/* The two sides meet at a different moment in each round. */
+static void delay(uint64_t turns)
+{
+	volatile uint64_t i;
+
+	for (i = 0; i < turns; i++)
+		continue;
+}
+
+/* A CPU for each side, if there are two. */
+static void sit_on(size_t which)
+{
+	cpu_set_t all, one;
+	size_t cpu;
+
+	if (sched_getaffinity(0, sizeof(all), &all) != 0 || CPU_COUNT(&all) < 2)
+		return;
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &all) && which-- == 0)
+			break;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+}
+
 static void *light_side(void *argument)
 {
 	struct duel *d = argument;
 	uint64_t round;
 
+	sit_on(1);
 	for (round = 1; round <= ROUNDS; round++) {
 		await_round(&d->start, round);
+		delay(round % 13);
 		pawl_store_relaxed(&d->x, round);
 		pawl_light_fence();
 		d->seen = pawl_load_relaxed(&d->y);
@@ -58,7 +85,7 @@ static void *light_side(void *argument)
 	return NULL;
 }
 
-static unsigned fight(void)
+static void *fight_in_a_thread(void *argument)
 {
 	struct duel *d = aligned_alloc(128, sizeof(*d));
 	unsigned missed = 0;
@@ -70,8 +97,10 @@ static unsigned fight(void)
 	memset(d, 0, sizeof(*d));
 	if (pthread_create(&thread, NULL, light_side, d) != 0)
 		abort();
+	sit_on(0);
 	for (round = 1; round <= ROUNDS; round++) {
 		pawl_store_release(&d->start, round);
+		delay(round % 101);
 		pawl_store_relaxed(&d->y, round);
 		pawl_heavy_fence();
 		seen = pawl_load_relaxed(&d->x);
@@ -80,6 +109,19 @@ static unsigned fight(void)
 	}
 	pthread_join(thread, NULL);
 	free(d);
+	*(unsigned *)argument = missed;
+	return NULL;
+}
+
+/* Both sides are threads of their own: affinity is not for this process. */
+static unsigned fight(void)
+{
+	unsigned missed = 0;
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, fight_in_a_thread, &missed) != 0)
+		abort();
+	pthread_join(thread, NULL);
 	return missed;
 }
 
