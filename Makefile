@@ -33,6 +33,6 @@ clean: ## remove everything that was built
 	rm -rf build
 
 help: ## say what there is
-	@sed -n 's/^\([a-z]*\):.*## /\1: /p' Makefile | column -t -s:
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1	\2/p' Makefile | expand -t 10
 
 .PHONY: all demo check bench sim lint install deps clean help
