@@ -292,6 +292,7 @@ static int run_suite(const struct lock_claim *claim)
 		{state_explicit_cases, held ? state_explicit_case_count : 0},
 		{stress_cases, stress_case_count},
 		{stress_explicit_cases, held ? stress_explicit_case_count : 0},
+		{slow_cases, slow_case_count},
 		{order_cases, order_case_count},
 		{claim->more, claim->more_count},
 	};

@@ -104,6 +104,8 @@ extern const struct CMUnitTest stress_cases[];
 extern const size_t stress_case_count;
 extern const struct CMUnitTest stress_explicit_cases[];
 extern const size_t stress_explicit_case_count;
+extern const struct CMUnitTest slow_cases[];
+extern const size_t slow_case_count;
 extern const struct CMUnitTest order_cases[];
 extern const size_t order_case_count;
 

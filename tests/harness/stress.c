@@ -16,7 +16,16 @@ struct guarded {
 	uint64_t count;
 	const void *owner;
 	unsigned violations;
+	int awaited; /* atomic: threads that have yet to arrive at the start */
 };
+
+/* Nobody is done before the last one has begun. */
+static void start_together(struct guarded *g)
+{
+	if (__atomic_sub_fetch(&g->awaited, 1, __ATOMIC_ACQ_REL) >= 0)
+		while (__atomic_load_n(&g->awaited, __ATOMIC_ACQUIRE) > 0)
+			breathe();
+}
 
 static void inside(struct guarded *g, const void *me)
 {
@@ -26,6 +35,8 @@ static void inside(struct guarded *g, const void *me)
 		g->violations++;
 	g->owner = me;
 	g->count++;
+	if (g->count % 64 == 0)
+		breathe(); /* long enough for all others to come and wait */
 	for (linger = 0; linger < 20; linger++)
 		;
 	if (g->owner != me)
@@ -47,6 +58,7 @@ static void *lock_often(void *argument)
 	union context context;
 	int i;
 
+	start_together(g);
 	for (i = 0; i < g->rounds; i++) {
 		face_lock(g->face, g->l, &context);
 		inside(g, &context);
@@ -62,6 +74,7 @@ static void *trylock_often(void *argument)
 	union context context;
 	int i;
 
+	start_together(g);
 	for (i = 0; i < g->rounds; i++) {
 		while (!face_trylock(g->face, g->l, &context))
 			breathe();
@@ -75,7 +88,7 @@ static void *trylock_often(void *argument)
 static void exclude(enum face face, int lockers, int triers, int rounds)
 {
 	struct crew crew = {.size = 0};
-	struct guarded g = {face, NULL, rounds, 0, NULL, 0};
+	struct guarded g = {face, NULL, rounds, 0, NULL, 0, lockers + triers};
 	int i;
 
 	if (triers > 0)
@@ -177,7 +190,7 @@ static void hold_several_by(enum face face)
 	int i;
 
 	for (i = 0; i < SEVERAL; i++)
-		s.each[i] = (struct guarded){face, face_make(face), 0, 0, NULL, 0};
+		s.each[i] = (struct guarded){face, face_make(face), 0, 0, NULL, 0, 0};
 	for (i = 0; i < 2; i++)
 		crew_start(&crew, hold_several, &s);
 	crew_join(&crew);
@@ -210,7 +223,7 @@ static void each_lock_lets_in_its_own_waiter(void **state)
 
 	(void)state;
 	for (i = 0; i < 3; i++)
-		g[i] = (struct guarded){PLAIN, lock_make(), 1, 0, NULL, 0};
+		g[i] = (struct guarded){PLAIN, lock_make(), 1, 0, NULL, 0, 0};
 	for (round = 0; round < 12; round++) {
 		for (i = 0; i < 3; i++)
 			under_test->lock(g[i].l);
@@ -260,8 +273,8 @@ static void nested_locks_exclude(void **state)
 {
 	struct crew crew = {.size = 0};
 	struct nest nest = {
-		{PLAIN, lock_make(), 300, 0, NULL, 0},
-		{PLAIN, lock_make(), 300, 0, NULL, 0},
+		{PLAIN, lock_make(), 300, 0, NULL, 0, 0},
+		{PLAIN, lock_make(), 300, 0, NULL, 0, 0},
 	};
 
 	(void)state;
@@ -280,7 +293,7 @@ static void nested_locks_exclude(void **state)
 
 static void threads_come_and_go(void **state)
 {
-	struct guarded g = {PLAIN, lock_make(), 2, 0, NULL, 0};
+	struct guarded g = {PLAIN, lock_make(), 2, 0, NULL, 0, 0};
 	int64_t nodes = nodes_abroad();
 	struct crew crew = {.size = 0};
 	int wave, i;
@@ -389,7 +402,7 @@ static void *unlock_for(void *l)
 
 static void release_by_another_lets_a_waiter_in(void **state)
 {
-	struct guarded g = {PLAIN, NULL, 1, 0, NULL, 0};
+	struct guarded g = {PLAIN, NULL, 1, 0, NULL, 0, 0};
 	struct crew crew = {.size = 0};
 	int i;
 
