@@ -92,6 +92,12 @@ struct image lock_image(const void *l);
 /* Waits until the words differ from what they were. */
 void await_arrival(const void *l, const struct image *before);
 
+/* Stops a crew thread wherever it is; there is one frozen thread at most. */
+void freeze(pthread_t thread);
+void thaw(void);
+/* Skips the case where threads cannot be stepped or frozen. */
+void need_stepping(void);
+
 /* How many queue nodes exist that this thread does not have in its list. */
 int64_t nodes_abroad(void);
 

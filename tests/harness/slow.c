@@ -142,7 +142,7 @@ static void *try_and_drop_when_open(void *argument)
 	return NULL;
 }
 
-static void need_stepping(void)
+void need_stepping(void)
 {
 	if (!CAN_STEP)
 		skip_because("needs x86-64 and no TSan");
@@ -269,12 +269,26 @@ static void waiter_of_another_lock_at_every_step_of_unlock(void **state)
 
 static int frozen; /* atomic: 0 no, 1 to be, 2 is */
 
-static void freeze(int signal)
+static void on_freeze(int signal)
 {
 	(void)signal;
 	__atomic_store_n(&frozen, 2, __ATOMIC_RELEASE);
 	while (__atomic_load_n(&frozen, __ATOMIC_ACQUIRE) != 0)
 		breathe();
+}
+
+void freeze(pthread_t thread)
+{
+	signal(SIGUSR2, on_freeze);
+	__atomic_store_n(&frozen, 1, __ATOMIC_RELEASE);
+	pthread_kill(thread, SIGUSR2);
+	while (__atomic_load_n(&frozen, __ATOMIC_ACQUIRE) != 2)
+		breathe();
+}
+
+void thaw(void)
+{
+	__atomic_store_n(&frozen, 0, __ATOMIC_RELEASE);
 }
 
 static void *enter_once(void *argument)
@@ -311,17 +325,13 @@ static void nobody_gets_past_a_frozen_successor(void **state)
 	need_stepping();
 	if (under_test->admission == ADMISSION_ANY)
 		skip_because("promises no order (ANY)");
-	signal(SIGUSR2, freeze);
 	s.l = lock_make();
 	crew_start(&crew, hold_and_come_again, &s);
 	await_open(&s);
 	before = lock_image(s.l);
 	crew_start(&crew, enter_once, &s);
 	await_arrival(s.l, &before);
-	__atomic_store_n(&frozen, 1, __ATOMIC_RELEASE);
-	pthread_kill(crew.threads[1], SIGUSR2);
-	while (__atomic_load_n(&frozen, __ATOMIC_ACQUIRE) != 2)
-		breathe();
+	freeze(crew.threads[1]);
 	__atomic_store_n(&s.done, 1, __ATOMIC_RELEASE); /* the holder leaves */
 	for (i = 0; i < 50; i++)
 		breathe();
@@ -329,7 +339,7 @@ static void nobody_gets_past_a_frozen_successor(void **state)
 	for (i = 0; i < 100; i++)
 		breathe();
 	early = __atomic_load_n(&s.entered, __ATOMIC_RELAXED);
-	__atomic_store_n(&frozen, 0, __ATOMIC_RELEASE);
+	thaw();
 	crew_join(&crew);
 	assert_int_equal(early, 0);
 	assert_int_equal(s.references, 0);

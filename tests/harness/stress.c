@@ -219,7 +219,7 @@ static void each_lock_lets_in_its_own_waiter(void **state)
 {
 	struct crew crew = {.size = 0};
 	struct guarded g[3];
-	int round, i;
+	int round, i, j;
 
 	(void)state;
 	for (i = 0; i < 3; i++)
@@ -236,8 +236,14 @@ static void each_lock_lets_in_its_own_waiter(void **state)
 		}
 		for (i = 0; i < 3; i++)
 			assert_int_equal(g[i].count, round);
-		for (i = 0; i < 3; i++)
+		for (i = 0; i < 3; i++) {
 			under_test->unlock(g[(i * 2 + round) % 3].l);
+			breathe();
+			breathe();
+			/* Those that we still hold nobody has entered. */
+			for (j = i + 1; j < 3; j++)
+				assert_int_equal(g[(j * 2 + round) % 3].count, round);
+		}
 		crew_join(&crew);
 	}
 	for (i = 0; i < 3; i++) {
