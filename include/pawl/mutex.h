@@ -61,12 +61,14 @@ enum { PAWL_MUTEX_BYPASS = 1 << 20 };
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 void pawl_mutex_lock_slow(struct pawl_mutex *m) __attribute__((cold));
 void pawl_mutex_unlock_slow(struct pawl_mutex *m) __attribute__((cold));
 void pawl_mutex_wake(const struct pawl_mutex *m) __attribute__((cold));
 
 int pawl_mutex_lock_until(struct pawl_mutex *m, clockid_t clock,
 			  const struct timespec *time) __attribute__((cold));
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -47,6 +47,7 @@ enum pawl_until { PAWL_UNTIL_EQ, PAWL_UNTIL_NE, PAWL_UNTIL_CHANGE };
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 extern struct pawl_bucket pawl_buckets[];
 
@@ -58,6 +59,7 @@ void pawl_park(const pawl_atomic64 *w, enum pawl_until until, uint64_t value)
 /* Wakes who waits on w for what `value` satisfies. */
 void pawl_unpark(const pawl_atomic64 *w, uint64_t value) __attribute__((cold));
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif
