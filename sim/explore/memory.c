@@ -79,20 +79,28 @@ static void *map(void *where, size_t size)
 	return p;
 }
 
-/* Static variables: what the loader made writable. */
+/* Static variables: what the loader made writable, and left so. */
 static int add_segments(struct dl_phdr_info *info, size_t size, void *unused)
 {
+	const char *base = (const char *)info->dlpi_addr, *constant_end = NULL;
 	int i;
 
 	(void)size, (void)unused;
+	for (i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_GNU_RELRO)
+			constant_end = base + info->dlpi_phdr[i].p_vaddr +
+				       info->dlpi_phdr[i].p_memsz;
 	for (i = 0; i < info->dlpi_phnum && range_count < STATIC_RANGES; i++) {
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		const char *start = base + segment->p_vaddr;
+		const char *end = start + segment->p_memsz;
 
 		if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W) == 0)
 			continue;
-		ranges[range_count].start = (const char *)info->dlpi_addr +
-					    segment->p_vaddr;
-		ranges[range_count++].size = segment->p_memsz;
+		if (constant_end > start && constant_end < end)
+			start = constant_end;
+		ranges[range_count].start = start;
+		ranges[range_count++].size = (size_t)(end - start);
 	}
 	return 0;
 }
