@@ -7,7 +7,8 @@
 # LOCK.mutants has a line for each: label | verdicts that are right | header |
 # sed script for it. The label is one of the header's, or an invariant's number.
 # A mutant is rejected if one of these verdicts came up in some scenario. Those
-# listed in survivors.txt are known to pass, with the reason.
+# listed in survivors.txt are known to pass, with the reason. LOCK.options, if
+# there is one, holds options for pawl check.
 set -u
 pawl=$(realpath "$1")
 shift
@@ -56,7 +57,6 @@ judge() {
 	fi
 	name=$(echo "$line" | sed 's/^[^"]*"\([^"]*\)".*/\1/')
 	options=
-	[ "$lock" = twa ] && options=--steadfast
 	[ -e "$here/$lock.options" ] && options=$(cat "$here/$lock.options")
 	timeout 120 "$pawl" check --load "$scratch/lock.so" "$name" --limit 300000 $options \
 		--json "$scratch/result.json" > "$scratch/output" 2> "$scratch/errors"
