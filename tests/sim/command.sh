@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# pawl check as a command: statuses, sentences, files, tokens.
+#
+# usage: command.sh PAWL
+set -u
+pawl=$(realpath "$1")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+failed=0
+
+# expect STATUS ARGUMENT...: leaves out, err
+expect() {
+	wanted=$1
+	shift
+	"$pawl" check "$@" > out 2> err
+	status=$?
+	if [ $status -ne "$wanted" ]; then
+		echo "pawl check $*: status $status, expected $wanted"
+		cat out err
+		failed=1
+	fi
+}
+
+# says FILE TEXT
+says() {
+	if ! grep -q -- "$2" "$1"; then
+		echo "expected '$2' in:"
+		cat "$1"
+		failed=1
+	fi
+}
+
+# refuses SENTENCE ARGUMENT...: one line on stderr, nothing on stdout, no file
+refuses() {
+	sentence=$1
+	shift
+	expect 2 "$@"
+	says err "$sentence"
+	if [ "$(wc -l < err)" -ne 1 ] || [ -s out ]; then
+		echo "pawl check $*: expected one line on stderr and nothing else"
+		failed=1
+	fi
+}
+
+expect 0 ticket
+says out '^ticket .* passed$'
+says err 'executions/s'
+
+expect 0 --list
+says out '^destroy '
+
+expect 1 hemlock-ah --scenario destroy --json result.json
+says out 'use after free'
+says result.json '"schema": *1'
+says result.json '"verdict": *"use after free"'
+says result.json '"token"'
+token=$(sed -n 's/^repeat it with: pawl check --replay //p' out)
+expect 1 --replay "$token"
+says out '^use after free:'
+says out 'hemlock.h:.*HERE'
+
+expect 1 mcs --threads 3 --episodes 2 --limit 100 --scenario sections
+says out 'limit reached'
+
+refuses "did you mean 'ticket'" tickat
+refuses "did you mean 'sections'" ticket --scenario section
+refuses "weak, tso or sc" ticket --model arm
+refuses "more than 8" ticket --threads 9
+refuses "not a token" --replay nonsense
+refuses "nothing to check" clh --scenario trylock
+refuses "build-lock.sh" --load /nonexistent.so
+refuses "nowhere" ticket --json nowhere/result.json
+
+rm -f result.json
+refuses "unknown lock" nonsuch --json result.json
+if [ -e result.json ]; then
+	echo "a result file was left behind"
+	failed=1
+fi
+exit $failed
