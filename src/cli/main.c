@@ -13,6 +13,7 @@ static const struct command {
 } commands[] = {
 	{"list", "the locks and their properties", list_main},
 	{"bench", "compare locks on this machine", bench_main},
+	{"check", "prove locks right, on every execution of a few threads", check_main},
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
