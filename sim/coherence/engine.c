@@ -53,6 +53,7 @@ struct line {
 	int16_t owner;	  /* cache in state M, E or O */
 	bool exclusive;	  /* it is M or E: nobody else has a copy */
 	bool known;	  /* home has data: a cache held it once */
+	bool busy;	  /* a transaction is between two states */
 	bool scheduled;	  /* an event will serve the queue */
 	int16_t first, last; /* requests, as CPUs */
 	uint16_t waiters;
@@ -381,10 +382,9 @@ static void ask(struct cpu *cpu, struct line *line, uint64_t time)
 	}
 }
 
-/* A waiter's copy is lost: it notices at its next poll. */
-static void lose(struct cpu *cpu, struct line *line, bool in_cluster)
+/* A waiter's copy is lost at `time`: it notices at its next poll. */
+static void lose(struct cpu *cpu, struct line *line, uint64_t time)
 {
-	uint64_t time = w.now + leg(cpu->node, line->home, in_cluster);
 	unsigned i;
 
 	for (i = 0; i < w.m.smt; i++) {
@@ -403,7 +403,7 @@ static void lose(struct cpu *cpu, struct line *line, bool in_cluster)
 }
 
 /* A whole cache loses its copy, or the right to write to it. */
-static void lose_cache(struct line *line, unsigned cache, bool in_cluster, bool only_rmw)
+static void lose_cache(struct line *line, unsigned cache, bool only_rmw)
 {
 	unsigned i;
 
@@ -413,7 +413,7 @@ static void lose_cache(struct line *line, unsigned cache, bool in_cluster, bool 
 
 		if (number != NOBODY && cpu->waiting && cpu->line == line &&
 		    !cpu->asked && (waits_by_rmw(cpu) || !only_rmw))
-			lose(cpu, line, in_cluster);
+			lose(cpu, line, w.now);
 	}
 }
 
@@ -428,7 +428,10 @@ static void lose_others(struct line *line, unsigned cache, bool in_cluster)
 	unsigned n, i, node;
 
 	for (n = 0; n < w.m.sockets; n++) {
+		uint64_t time;
+
 		node = (line->home + n) % w.m.sockets;
+		time = w.now + leg(line->home, node, in_cluster);
 		for (i = 0; i <= words; i++) {
 			unsigned word = (start / 64 + i) % words;
 			uint64_t bits = line->polling[word] & w.node_cpus[node][word];
@@ -444,7 +447,7 @@ static void lose_others(struct line *line, unsigned cache, bool in_cluster)
 				struct cpu *cpu = &w.cpus[word * 64 + bit];
 
 				if (cpu->cache != cache && !cpu->asked)
-					lose(cpu, line, in_cluster);
+					lose(cpu, line, time);
 			}
 		}
 	}
@@ -543,6 +546,7 @@ static void serve_read(struct line *line, struct cpu *cpu, uint64_t start, bool 
 		uint64_t reach = start + leg(line->home, owner, in_cluster);
 
 		count_miss(line, cpu, in_cluster);
+		line->busy = true;
 		line->free_at = reach + leg(owner, cpu->node, in_cluster);
 		at(reach, REACH, cpu->number);
 		return;
@@ -611,6 +615,7 @@ static void serve_write(struct line *line, struct cpu *cpu, uint64_t start,
 		uint64_t reach = start + leg(line->home, owner, in_cluster);
 
 		count_miss(line, cpu, in_cluster);
+		line->busy = true;
 		line->free_at = reach + leg(owner, cpu->node, in_cluster);
 		at(reach, REACH, cpu->number);
 		return;
@@ -620,6 +625,7 @@ static void serve_write(struct line *line, struct cpu *cpu, uint64_t start,
 		if (!line->known)
 			done += w.m.memory;
 	}
+	line->busy = true;
 	line->free_at = done;
 	at(done, DONE, cpu->number);
 }
@@ -645,7 +651,7 @@ static void serve(struct line *line, uint64_t start)
 static void serve_queue(struct line *line)
 {
 	line->scheduled = true; /* whoever joins the queue need not call */
-	while (line->first != NOBODY) {
+	while (line->first != NOBODY && !line->busy) {
 		uint64_t start = w.cpus[line->first].arrival;
 
 		if (start < line->free_at)
@@ -657,6 +663,16 @@ static void serve_queue(struct line *line)
 		serve(line, start);
 	}
 	line->scheduled = false;
+}
+
+/* The line is in a known state again. */
+static void settle(struct line *line)
+{
+	line->busy = false;
+	if (line->first == NOBODY || line->scheduled)
+		return;
+	line->scheduled = true;
+	at(line->free_at, SERVE, line->number);
 }
 
 /* A forwarded request reaches the cache that has the line alone. */
@@ -671,16 +687,17 @@ static void reach_owner(struct cpu *cpu)
 		line->owner = NOBODY;
 		w.counts.invalidations++;
 		at(line->free_at, DONE, cpu->number);
-		lose_cache(line, owner, cpu->in_cluster, false);
+		lose_cache(line, owner, false);
 		return;
 	}
 	line->exclusive = false;
 	if (w.m.protocol == PROTOCOL_MESI)
 		line->owner = NOBODY;
+	settle(line);
 	read_done(cpu, line, line->free_at);
 	if (!waits)
 		at(line->free_at, DONE, cpu->number);
-	lose_cache(line, owner, cpu->in_cluster, true);
+	lose_cache(line, owner, true);
 }
 
 /* Running threads. */
@@ -715,6 +732,7 @@ static void done(struct cpu *cpu)
 		line->owner = (int16_t)cpu->cache;
 		line->exclusive = line->known = true;
 		add(line->copies, cpu->cache);
+		settle(line);
 		wrote(line, cpu);
 		if (cpu->waiting) {
 			poll_by_rmw(cpu);
