@@ -17,6 +17,11 @@
  * read-modify-write needs the line to itself, and so also asks again when
  * somebody reads it.
  *
+ * Stores do not wait for their line: they queue in the CPU's store buffer, take
+ * effect one after the other as each gets its line, and are seen by the CPU's
+ * own loads meanwhile. A read-modify-write, and a sequentially consistent store,
+ * waits until the buffer is empty.
+ *
  * In a machine of several clusters, a cluster settles among its own cores what
  * it can: a read of a line that one of them holds, a write of a line that none
  * outside holds. Everything else goes to the home node.
@@ -38,28 +43,48 @@ enum {
 	STACK_SIZE = 64 << 10,
 	PAGE_BITS = 12,
 	LINES_IN_SLAB = 1024,
+	BUFFER = 32, /* stores */
 	MAX_SLABS = 4096,
 };
 
-#define ARENA_SIZE ((size_t)64 << 20) /* of address space, for each node */
+#define ARENA_SIZE ((size_t)64 << 20)		  /* of address space, for each node */
 #define NEVER	   ((uint64_t)1000 * 1000 * 1000) /* 1 ms: no wait is that long */
 #define HEAVY	   ((uint64_t)2 * 1000 * 1000)	  /* 2 us: a membarrier call */
 
 /* A cache is known by the number of its core, and a CPU by its thread's. */
 struct line {
-	uint64_t key;	  /* address / line size */
-	uint32_t number;  /* where it is in the slabs */
-	uint16_t home;	  /* node */
-	int16_t owner;	  /* cache in state M, E or O */
-	bool exclusive;	  /* it is M or E: nobody else has a copy */
-	bool known;	  /* home has data: a cache held it once */
-	bool busy;	  /* a transaction is between two states */
-	bool scheduled;	  /* an event will serve the queue */
-	int16_t first, last; /* requests, as CPUs */
+	uint64_t key;	     /* address / line size */
+	uint32_t number;     /* where it is in the slabs */
+	uint16_t home;	     /* node */
+	int16_t owner;	     /* cache in state M, E or O */
+	bool exclusive;	     /* it is M or E: nobody else has a copy */
+	bool known;	     /* home has data: a cache held it once */
+	bool busy;	     /* a transaction is between two states */
+	bool scheduled;	     /* an event will serve the queue */
+	int16_t first, last; /* requests */
 	uint16_t waiters;
 	uint64_t free_at;
 	uint64_t copies[WORDS];	 /* caches */
 	uint64_t polling[WORDS]; /* CPUs */
+};
+
+/* A transaction. A CPU has two at most, which have numbers of their own: one that
+ * it waits for, and one of its store buffer. */
+enum { REQUESTS = 2 };
+enum request_kind { ACCESS, DRAIN };
+
+struct request {
+	struct line *line;
+	const uint64_t *word;
+	uint64_t arrival; /* at the home */
+	int16_t next;	  /* in the line's queue */
+	bool write, in_cluster;
+};
+
+struct store {
+	struct line *line;
+	uint64_t *word; /* NULL if it is in memory already: a plain one */
+	uint64_t value;
 };
 
 struct cpu {
@@ -72,15 +97,15 @@ struct cpu {
 	uint16_t number, cache, cluster, node;
 	bool finished;
 
-	/* The transaction under way; a CPU has one at most. */
-	struct line *line;
-	const uint64_t *word;
+	struct request requests[REQUESTS];
 	uint64_t value; /* what a read found */
-	uint64_t arrival;
-	int16_t next; /* in the line's queue */
-	bool write, in_cluster;
+	struct store buffer[BUFFER];
+	unsigned oldest, stores;
+	bool draining; /* waits for the buffer to be empty */
 
 	/* The wait. */
+	struct line *line;
+	const uint64_t *word;
 	bool waiting;
 	bool asked; /* its copy is lost; a request or a look is under way */
 	enum sim_await kind;
@@ -93,7 +118,7 @@ enum event_kind { RUN, ARRIVE, SERVE, REACH, DONE, LOOK, GIVE_UP };
 struct event {
 	uint64_t time;
 	uint32_t order; /* of creation, for events at the same time */
-	uint32_t what;	/* kind << 24 | CPU or line */
+	uint32_t what;	/* kind << 24 | request, CPU or line */
 };
 
 struct page {
@@ -124,7 +149,7 @@ static struct world {
 	size_t used[MACHINE_MAX_SOCKETS + 1];
 
 	struct cpu cpus[MACHINE_MAX_CPUS];
-	int16_t siblings[MACHINE_MAX_CPUS][8];	    /* CPUs of a cache */
+	int16_t siblings[MACHINE_MAX_CPUS][8]; /* CPUs of a cache */
 	uint16_t cache_node[MACHINE_MAX_CPUS];
 	uint16_t cache_cluster[MACHINE_MAX_CPUS];
 	uint64_t node_caches[MACHINE_MAX_SOCKETS][WORDS];
@@ -179,8 +204,8 @@ static void drop(uint64_t *set, unsigned i)
 
 static bool before(const struct event *a, const struct event *b)
 {
-	return a->time != b->time ? a->time < b->time :
-				    (int32_t)(a->order - b->order) < 0;
+	return a->time != b->time ? a->time < b->time
+				  : (int32_t)(a->order - b->order) < 0;
 }
 
 static void at(uint64_t time, enum event_kind kind, uint32_t which)
@@ -245,9 +270,9 @@ static uint16_t page_home(uint64_t address, unsigned toucher)
 		if (w.pages[i].number == number)
 			return w.pages[i].home;
 	/* By order of appearance: addresses differ from run to run. */
-	w.pages[i].home = w.setup.homes == HOMES_FIRST_TOUCH ?
-				  w.cpus[toucher].node :
-				  (uint16_t)(w.page_count % w.m.sockets);
+	w.pages[i].home = w.setup.homes == HOMES_FIRST_TOUCH
+				  ? w.cpus[toucher].node
+				  : (uint16_t)(w.page_count % w.m.sockets);
 	w.pages[i].number = number;
 	w.page_count++;
 	return w.pages[i].home;
@@ -359,26 +384,53 @@ static bool satisfied(const struct cpu *cpu, uint64_t value)
 	return value != cpu->until;
 }
 
-static void queue(struct line *line, struct cpu *cpu)
+static unsigned number_of(const struct cpu *cpu, enum request_kind kind)
 {
-	cpu->next = NOBODY;
-	if (line->first == NOBODY)
-		line->first = (int16_t)cpu->number;
-	else
-		w.cpus[line->last].next = (int16_t)cpu->number;
-	line->last = (int16_t)cpu->number;
+	return cpu->number * (unsigned)REQUESTS + kind;
 }
 
-/* Sends the request of a CPU that notices at `time` that it needs the line. */
-static void ask(struct cpu *cpu, struct line *line, uint64_t time)
+static struct request *request_of(unsigned number)
 {
-	cpu->write = waits_by_rmw(cpu);
-	cpu->in_cluster = settled_in_cluster(line, cpu, cpu->write);
-	cpu->arrival = time + leg(cpu->node, line->home, cpu->in_cluster);
-	queue(line, cpu);
+	return &w.cpus[number / REQUESTS].requests[number % REQUESTS];
+}
+
+static void queue(unsigned number)
+{
+	struct request *r = request_of(number);
+	struct line *line = r->line;
+
+	r->next = NOBODY;
+	if (line->first == NOBODY)
+		line->first = (int16_t)number;
+	else
+		request_of((unsigned)line->last)->next = (int16_t)number;
+	line->last = (int16_t)number;
+}
+
+/* Fills in a request that leaves the CPU at `time`. */
+static struct request *fill(struct cpu *cpu, enum request_kind kind, struct line *line,
+			    const uint64_t *word, bool write, uint64_t time)
+{
+	struct request *r = &cpu->requests[kind];
+
+	r->line = line;
+	r->word = word;
+	r->write = write;
+	r->in_cluster = settled_in_cluster(line, cpu, write);
+	r->arrival = time + leg(cpu->node, line->home, r->in_cluster);
+	return r;
+}
+
+/* Sends the request of a waiter that notices at `time` that it lost the line. */
+static void ask(struct cpu *cpu, uint64_t time)
+{
+	struct line *line = cpu->line;
+	struct request *r = fill(cpu, ACCESS, line, cpu->word, waits_by_rmw(cpu), time);
+
+	queue(number_of(cpu, ACCESS));
 	if (!line->scheduled) {
 		line->scheduled = true;
-		at(cpu->arrival, SERVE, line->number);
+		at(r->arrival, SERVE, line->number);
 	}
 }
 
@@ -399,7 +451,7 @@ static void lose(struct cpu *cpu, struct line *line, uint64_t time)
 	if (time < cpu->data_at)
 		time = cpu->data_at;
 	cpu->asked = true;
-	ask(cpu, line, time + draw() % w.m.poll);
+	ask(cpu, time + draw() % w.m.poll);
 }
 
 /* A whole cache loses its copy, or the right to write to it. */
@@ -492,9 +544,8 @@ static void arrived(struct line *line, const struct cpu *reader, uint64_t done)
 		    waits_by_rmw(cpu) || (cpu->asked && cpu != reader))
 			continue;
 		cpu->data_at = done;
-		cpu->write = false;
 		if (look_at(cpu, *cpu->word))
-			at(done, DONE, cpu->number);
+			at(done, RUN, cpu->number);
 	}
 }
 
@@ -524,56 +575,65 @@ static void count_miss(const struct line *line, const struct cpu *cpu, bool in_c
 		w.counts.remote_misses++;
 }
 
-/* The requester's copy is there for reading: tell it, at `done`. */
-static void read_done(struct cpu *cpu, struct line *line, uint64_t done)
+/* The requester gets a copy to read, at `done`. */
+static void read_done(struct cpu *cpu, const struct request *r, uint64_t done)
 {
+	struct line *line = r->line;
+
 	add(line->copies, cpu->cache);
 	line->known = true;
-	cpu->value = *cpu->word;
+	if (!cpu->waiting) {
+		cpu->value = *r->word;
+		at(done, RUN, cpu->number);
+	}
 	if (line->waiters != 0)
 		arrived(line, cpu, done);
 }
 
-static void serve_read(struct line *line, struct cpu *cpu, uint64_t start, bool in_cluster)
+/* Sends the request on to the cache that has the line alone. */
+static void forward(const struct cpu *cpu, const struct request *r, uint64_t start)
 {
-	uint64_t done = start + leg(cpu->node, line->home, in_cluster);
-	bool waits = cpu->waiting;
+	struct line *line = r->line;
+	unsigned owner = w.cache_node[line->owner];
+	uint64_t reach = start + leg(line->home, owner, r->in_cluster);
 
+	line->busy = true;
+	line->free_at = reach + leg(owner, cpu->node, r->in_cluster);
+	at(reach, REACH, number_of(cpu, r == &cpu->requests[DRAIN]));
+}
+
+static void serve_read(struct cpu *cpu, const struct request *r, uint64_t start)
+{
+	struct line *line = r->line;
+	uint64_t done = start + leg(cpu->node, line->home, r->in_cluster);
+	bool nobody = line->owner == NOBODY;
+	unsigned i;
+
+	line->free_at = start + w.m.directory;
 	if (has(line->copies, cpu->cache)) { /* a sibling was faster */
-		line->free_at = start + w.m.directory;
-	} else if (line->owner != NOBODY && line->exclusive) {
-		unsigned owner = w.cache_node[line->owner];
-		uint64_t reach = start + leg(line->home, owner, in_cluster);
-
-		count_miss(line, cpu, in_cluster);
-		line->busy = true;
-		line->free_at = reach + leg(owner, cpu->node, in_cluster);
-		at(reach, REACH, cpu->number);
+		read_done(cpu, r, done);
 		return;
-	} else {
-		bool nobody = line->owner == NOBODY;
-		unsigned i;
-
-		count_miss(line, cpu, in_cluster);
-		for (i = 0; nobody && i < w.words; i++)
-			nobody = line->copies[i] == 0;
-		line->free_at = start + w.m.directory;
-		if (line->owner != NOBODY) { /* O: its owner answers */
-			unsigned owner = w.cache_node[line->owner];
-
-			done = start + leg(line->home, owner, in_cluster) +
-			       leg(owner, cpu->node, in_cluster);
-		} else if (nobody) {
-			if (!line->known)
-				done += w.m.memory;
-			line->owner = (int16_t)cpu->cache;
-			line->exclusive = true;
-			line->free_at = done;
-		}
 	}
-	read_done(cpu, line, done);
-	if (!waits)
-		at(done, DONE, cpu->number);
+	count_miss(line, cpu, r->in_cluster);
+	if (line->owner != NOBODY && line->exclusive) {
+		forward(cpu, r, start);
+		return;
+	}
+	for (i = 0; nobody && i < w.words; i++)
+		nobody = line->copies[i] == 0;
+	if (line->owner != NOBODY) { /* O: its owner answers */
+		unsigned owner = w.cache_node[line->owner];
+
+		done = start + leg(line->home, owner, r->in_cluster) +
+		       leg(owner, cpu->node, r->in_cluster);
+	} else if (nobody) {
+		if (!line->known)
+			done += w.m.memory;
+		line->owner = (int16_t)cpu->cache;
+		line->exclusive = true;
+		line->free_at = done;
+	}
+	read_done(cpu, r, done);
 }
 
 /* How long until all copies but the requester's own are gone. */
@@ -603,48 +663,43 @@ static uint64_t invalidate(struct line *line, const struct cpu *cpu, bool in_clu
 	return longest + copies * w.m.invalidate;
 }
 
-static void serve_write(struct line *line, struct cpu *cpu, uint64_t start,
-			bool in_cluster)
+static void serve_write(struct cpu *cpu, const struct request *r, uint64_t start)
 {
-	uint64_t done;
+	struct line *line = r->line;
 
-	if (usable(line, cpu->cache, true)) { /* a sibling was faster */
-		done = start + leg(cpu->node, line->home, in_cluster);
-	} else if (line->owner != NOBODY && line->exclusive) {
-		unsigned owner = w.cache_node[line->owner];
-		uint64_t reach = start + leg(line->home, owner, in_cluster);
-
-		count_miss(line, cpu, in_cluster);
-		line->busy = true;
-		line->free_at = reach + leg(owner, cpu->node, in_cluster);
-		at(reach, REACH, cpu->number);
-		return;
-	} else {
-		count_miss(line, cpu, in_cluster);
-		done = start + invalidate(line, cpu, in_cluster);
-		if (!line->known)
-			done += w.m.memory;
-	}
 	line->busy = true;
-	line->free_at = done;
-	at(done, DONE, cpu->number);
+	if (usable(line, cpu->cache, true)) { /* a sibling was faster */
+		line->free_at = start + leg(cpu->node, line->home, r->in_cluster);
+	} else {
+		count_miss(line, cpu, r->in_cluster);
+		if (line->owner != NOBODY && line->exclusive) {
+			forward(cpu, r, start);
+			return;
+		}
+		line->free_at = start + invalidate(line, cpu, r->in_cluster);
+		if (!line->known)
+			line->free_at += w.m.memory;
+	}
+	at(line->free_at, DONE, number_of(cpu, r == &cpu->requests[DRAIN]));
 }
 
 static void serve(struct line *line, uint64_t start)
 {
-	struct cpu *cpu = &w.cpus[line->first];
-	bool in_cluster = settled_in_cluster(line, cpu, cpu->write);
+	unsigned number = (unsigned)line->first;
+	struct cpu *cpu = &w.cpus[number / REQUESTS];
+	struct request *r = request_of(number);
+	bool in_cluster = settled_in_cluster(line, cpu, r->write);
 
 	w.now = start;
-	line->first = cpu->next;
+	line->first = r->next;
 	/* Sent to the cluster, which has to pass it on to the home. */
-	if (cpu->in_cluster && !in_cluster)
+	if (r->in_cluster && !in_cluster)
 		start += leg(cpu->node, line->home, false);
-	cpu->in_cluster = in_cluster;
-	if (cpu->write)
-		serve_write(line, cpu, start, in_cluster);
+	r->in_cluster = in_cluster;
+	if (r->write)
+		serve_write(cpu, r, start);
 	else
-		serve_read(line, cpu, start, in_cluster);
+		serve_read(cpu, r, start);
 }
 
 /* Serves a queue as far as nothing else happens in between. */
@@ -652,7 +707,7 @@ static void serve_queue(struct line *line)
 {
 	line->scheduled = true; /* whoever joins the queue need not call */
 	while (line->first != NOBODY && !line->busy) {
-		uint64_t start = w.cpus[line->first].arrival;
+		uint64_t start = request_of((unsigned)line->first)->arrival;
 
 		if (start < line->free_at)
 			start = line->free_at;
@@ -676,17 +731,18 @@ static void settle(struct line *line)
 }
 
 /* A forwarded request reaches the cache that has the line alone. */
-static void reach_owner(struct cpu *cpu)
+static void reach_owner(unsigned number)
 {
-	struct line *line = cpu->line;
+	struct cpu *cpu = &w.cpus[number / REQUESTS];
+	const struct request *r = request_of(number);
+	struct line *line = r->line;
 	unsigned owner = (unsigned)line->owner;
-	bool waits = cpu->waiting;
 
-	if (cpu->write) {
+	if (r->write) {
 		drop(line->copies, owner);
 		line->owner = NOBODY;
 		w.counts.invalidations++;
-		at(line->free_at, DONE, cpu->number);
+		at(line->free_at, DONE, number);
 		lose_cache(line, owner, false);
 		return;
 	}
@@ -694,9 +750,7 @@ static void reach_owner(struct cpu *cpu)
 	if (w.m.protocol == PROTOCOL_MESI)
 		line->owner = NOBODY;
 	settle(line);
-	read_done(cpu, line, line->free_at);
-	if (!waits)
-		at(line->free_at, DONE, cpu->number);
+	read_done(cpu, r, line->free_at);
 	lose_cache(line, owner, true);
 }
 
@@ -724,22 +778,47 @@ static void poll_by_rmw(struct cpu *cpu)
 	resume(cpu);
 }
 
-static void done(struct cpu *cpu)
+/* Lets the stores take effect whose lines are there; asks for the next one. */
+static void drain(struct cpu *cpu)
 {
-	struct line *line = cpu->line;
+	while (cpu->stores != 0) {
+		struct store *store = &cpu->buffer[cpu->oldest];
+		struct request *r;
 
-	if (cpu->write) {
-		line->owner = (int16_t)cpu->cache;
-		line->exclusive = line->known = true;
-		add(line->copies, cpu->cache);
-		settle(line);
-		wrote(line, cpu);
-		if (cpu->waiting) {
-			poll_by_rmw(cpu);
+		if (!usable(store->line, cpu->cache, true)) {
+			r = fill(cpu, DRAIN, store->line, store->word, true, w.now);
+			at(r->arrival, ARRIVE, number_of(cpu, DRAIN));
 			return;
 		}
+		if (store->word != NULL)
+			*store->word = store->value;
+		wrote(store->line, cpu);
+		cpu->oldest = (cpu->oldest + 1) % BUFFER;
+		cpu->stores--;
 	}
-	resume(cpu);
+	if (cpu->draining) {
+		cpu->draining = false;
+		at(w.now, RUN, cpu->number);
+	}
+}
+
+/* A request to write is granted. */
+static void done(unsigned number)
+{
+	struct cpu *cpu = &w.cpus[number / REQUESTS];
+	struct line *line = request_of(number)->line;
+
+	line->owner = (int16_t)cpu->cache;
+	line->exclusive = line->known = true;
+	add(line->copies, cpu->cache);
+	settle(line);
+	wrote(line, cpu);
+	if (number % REQUESTS == DRAIN)
+		drain(cpu);
+	else if (cpu->waiting)
+		poll_by_rmw(cpu);
+	else
+		resume(cpu);
 }
 
 /* A waiter looks at a line that its own cache had a moment ago. */
@@ -748,7 +827,7 @@ static void look(struct cpu *cpu)
 	struct line *line = cpu->line;
 
 	if (!usable(line, cpu->cache, waits_by_rmw(cpu))) {
-		ask(cpu, line, w.now);
+		ask(cpu, w.now);
 	} else if (waits_by_rmw(cpu)) {
 		poll_by_rmw(cpu);
 	} else if (look_at(cpu, *cpu->word)) {
@@ -772,6 +851,7 @@ static void handle(struct event event)
 {
 	uint32_t which = event.what & 0xFFFFFF;
 	struct cpu *cpu = &w.cpus[which % MACHINE_MAX_CPUS];
+	struct line *line;
 
 	w.now = event.time;
 	switch ((enum event_kind)(event.what >> 24)) {
@@ -779,18 +859,19 @@ static void handle(struct event event)
 		resume(cpu);
 		break;
 	case ARRIVE:
-		queue(cpu->line, cpu);
-		if (!cpu->line->scheduled)
-			serve_queue(cpu->line);
+		queue(which);
+		line = request_of(which)->line;
+		if (!line->scheduled)
+			serve_queue(line);
 		break;
 	case SERVE:
 		serve_queue(&w.slabs[which / LINES_IN_SLAB][which % LINES_IN_SLAB]);
 		break;
 	case REACH:
-		reach_owner(cpu);
+		reach_owner(which);
 		break;
 	case DONE:
-		done(cpu);
+		done(which);
 		break;
 	case LOOK:
 		look(cpu);
@@ -832,56 +913,99 @@ static struct cpu *catch_up(void)
 static uint64_t reach(struct cpu *cpu, const uint64_t *word, bool write)
 {
 	struct line *line = find_line(word, cpu->number);
+	struct request *r;
 
 	cpu->line = line;
 	if (usable(line, cpu->cache, write))
 		return *word;
-	cpu->word = word;
-	cpu->write = write;
-	cpu->in_cluster = settled_in_cluster(line, cpu, write);
-	cpu->arrival = cpu->now + leg(cpu->node, line->home, cpu->in_cluster);
-	at(cpu->arrival, ARRIVE, cpu->number);
+	r = fill(cpu, ACCESS, line, word, write, cpu->now);
+	at(r->arrival, ARRIVE, number_of(cpu, ACCESS));
 	sim_fiber_yield(cpu->fiber);
 	return cpu->value;
+}
+
+/* Waits until all stores have taken effect. */
+static void empty_buffer(struct cpu *cpu)
+{
+	if (cpu->stores == 0)
+		return;
+	cpu->draining = true;
+	sim_fiber_yield(cpu->fiber);
+}
+
+/* The youngest store to this word, or to this line if word is NULL. */
+static const struct store *buffered(const struct cpu *cpu, const struct line *line,
+				    const uint64_t *word)
+{
+	unsigned i;
+
+	for (i = cpu->stores; i-- > 0;) {
+		const struct store *store = &cpu->buffer[(cpu->oldest + i) % BUFFER];
+
+		if (store->line == line && (word == NULL || store->word == word))
+			return store;
+	}
+	return NULL;
 }
 
 static uint64_t coherence_load(const uint64_t *p, int order, const void *site)
 {
 	struct cpu *cpu = catch_up();
-	uint64_t value = reach(cpu, p, false);
+	const struct store *store = NULL;
+	uint64_t value;
 
 	(void)order;
 	(void)site;
+	if (cpu->stores != 0)
+		store = buffered(cpu, find_line(p, cpu->number), p);
+	value = store != NULL ? store->value : reach(cpu, p, false);
 	cpu->now += w.m.hit;
 	return value;
 }
 
-/* Gets the line for writing, for the operation that follows at once. */
-static struct cpu *own(const uint64_t *p, bool rmw)
+/* Stores, or puts it off; a plain store has no word, it is in memory already. */
+static void post(struct cpu *cpu, struct line *line, uint64_t *word, uint64_t value)
 {
-	struct cpu *cpu = catch_up();
-
-	reach(cpu, p, true);
-	if (rmw)
-		w.counts.rmws++;
-	cpu->now += rmw ? w.m.rmw : w.m.hit;
-	return cpu;
+	if (cpu->stores == BUFFER) {
+		empty_buffer(cpu);
+		catch_up();
+	}
+	cpu->buffer[(cpu->oldest + cpu->stores++) % BUFFER] = (struct store){line, word,
+									     value};
+	if (cpu->stores == 1)
+		drain(cpu);
+	cpu->now += w.m.hit;
 }
 
 static void coherence_store(uint64_t *p, uint64_t value, int order, const void *site)
 {
-	struct cpu *cpu = own(p, false);
+	struct cpu *cpu = catch_up();
 
-	(void)order;
 	(void)site;
-	*p = value;
-	wrote(cpu->line, cpu);
+	post(cpu, find_line(p, cpu->number), p, value);
+	if (order == __ATOMIC_SEQ_CST)
+		empty_buffer(cpu);
+}
+
+/* Gets the line for the read-modify-write that follows at once. */
+static struct cpu *own(const uint64_t *p)
+{
+	struct cpu *cpu = catch_up();
+
+	if (cpu->stores != 0) {
+		empty_buffer(cpu);
+		catch_up();
+	}
+	reach(cpu, p, true);
+	w.counts.rmws++;
+	cpu->now += w.m.rmw;
+	return cpu;
 }
 
 static uint64_t coherence_exchange(uint64_t *p, uint64_t value, int order,
 				   const void *site)
 {
-	struct cpu *cpu = own(p, true);
+	struct cpu *cpu = own(p);
 	uint64_t old = *p;
 
 	(void)order;
@@ -894,7 +1018,7 @@ static uint64_t coherence_exchange(uint64_t *p, uint64_t value, int order,
 static bool coherence_cas(uint64_t *p, uint64_t from, uint64_t to, int order,
 			  int failure_order, const void *site)
 {
-	struct cpu *cpu = own(p, true);
+	struct cpu *cpu = own(p);
 
 	(void)order;
 	(void)failure_order;
@@ -908,7 +1032,7 @@ static bool coherence_cas(uint64_t *p, uint64_t from, uint64_t to, int order,
 
 static uint64_t coherence_fetch_add(uint64_t *p, uint64_t n, int order, const void *site)
 {
-	struct cpu *cpu = own(p, true);
+	struct cpu *cpu = own(p);
 	uint64_t old = *p;
 
 	(void)order;
@@ -936,8 +1060,13 @@ static uint64_t coherence_await(enum sim_await kind, uint64_t *p, uint64_t value
 	cpu->kind = kind;
 	cpu->until = value;
 	cpu->to = to;
+	/* A wait for what others make of our store begins with that store. */
+	if (cpu->stores != 0 && buffered(cpu, find_line(p, cpu->number), NULL) != NULL) {
+		catch_up();
+		empty_buffer(cpu);
+	}
 	if (waits_by_rmw(cpu)) {
-		own(p, true);
+		own(p);
 		found = *p;
 	} else {
 		found = coherence_load(p, order, site);
@@ -951,8 +1080,8 @@ static uint64_t coherence_await(enum sim_await kind, uint64_t *p, uint64_t value
 	}
 
 	catch_up();
+	cpu->line = find_line(p, cpu->number);
 	cpu->word = p;
-	cpu->write = waits_by_rmw(cpu);
 	cpu->waiting = true;
 	cpu->asked = false;
 	cpu->data_at = w.now;
@@ -990,10 +1119,17 @@ static void coherence_plain(const void *p, size_t size, bool write, const void *
 		cpu->now += w.m.hit;
 		return;
 	}
-	for (; address < end;
-	     address = ((address >> w.line_bits) + 1) << w.line_bits) {
+	for (; address < end; address = ((address >> w.line_bits) + 1) << w.line_bits) {
+		struct line *line;
+
 		catch_up();
-		reach(cpu, (const uint64_t *)address, write);
+		line = find_line((const void *)address, cpu->number);
+		if (write) {
+			post(cpu, line, NULL, 0);
+			continue;
+		}
+		if (cpu->stores == 0 || buffered(cpu, line, NULL) == NULL)
+			reach(cpu, (const uint64_t *)address, false);
 		cpu->now += w.m.hit;
 	}
 }
@@ -1044,7 +1180,8 @@ static void coherence_release(void *p, const void *site)
 	(void)site;
 }
 
-static void __attribute__((noreturn)) coherence_die(const char *sentence, const void *site)
+static void __attribute__((noreturn))
+coherence_die(const char *sentence, const void *site)
 {
 	(void)site;
 	fatal(sentence);

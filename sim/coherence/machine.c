@@ -44,8 +44,8 @@ static bool set(struct machine *m, const struct key *key, const char *value)
 	double number;
 
 	if (key->kind == PROTOCOL) {
-		m->protocol = strcmp(value, "moesi") == 0 ? PROTOCOL_MOESI :
-							    PROTOCOL_MESI;
+		m->protocol = strcmp(value, "moesi") == 0 ? PROTOCOL_MOESI
+							  : PROTOCOL_MESI;
 		return strcmp(value, "mesi") == 0 || strcmp(value, "moesi") == 0;
 	}
 	errno = 0;
@@ -110,9 +110,9 @@ static bool parse_line(struct machine *m, bool given[KEYS], char *line, char *er
 		return true;
 	snprintf(error, size, "machine %s: %s = \"%s\": expected %s", m->name, name,
 		 value,
-		 keys[i].kind == PROTOCOL ? "mesi or moesi" :
-		 keys[i].kind == COUNT	  ? "a whole number in range" :
-					    "a time in nanoseconds");
+		 keys[i].kind == PROTOCOL ? "mesi or moesi"
+		 : keys[i].kind == COUNT  ? "a whole number in range"
+					  : "a time in nanoseconds");
 	return false;
 }
 

@@ -74,10 +74,10 @@ static void finish(void)
 	run.result.ops_per_s = episodes / ((double)(coherence_now() - run.start) * 1e-12);
 	run.result.fairness = most == 0 ? 1 : (double)least / (double)most;
 	run.result.misses = (double)(now.misses - was->misses) / episodes;
-	run.result.invalidations =
-		(double)(now.invalidations - was->invalidations) / episodes;
-	run.result.remote_misses =
-		(double)(now.remote_misses - was->remote_misses) / episodes;
+	run.result.invalidations = (double)(now.invalidations - was->invalidations) /
+				   episodes;
+	run.result.remote_misses = (double)(now.remote_misses - was->remote_misses) /
+				   episodes;
 	run.result.rmws = (double)(now.rmws - was->rmws) / episodes;
 	coherence_stop();
 }
@@ -214,8 +214,8 @@ static void prepare(const struct workload_setup *setup)
 	if (strcmp(setup->lock, "cas") == 0)
 		run.poll = SIM_AWAIT_CAS;
 	else
-		run.poll = strcmp(setup->lock, "fetch-add") == 0 ? SIM_AWAIT_NE_RMW :
-								   SIM_AWAIT_NE;
+		run.poll = strcmp(setup->lock, "fetch-add") == 0 ? SIM_AWAIT_NE_RMW
+								 : SIM_AWAIT_NE;
 	if (run.type != NULL) {
 		run.stride = (run.type->size + LINE - 1) / LINE * LINE;
 		run.locks = coherence_memory(run.stride * WORKLOAD_LOCKS);

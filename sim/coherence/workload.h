@@ -20,11 +20,11 @@ struct workload_setup {
 	/* A lock's name; for the ring the way to poll: load, cas, fetch-add;
 	 * for the diameter the operation that writes: fetch-add. */
 	const char *lock;
-	uint64_t cs;	   /* steps of a generator in the critical section */
-	uint64_t ncs;	   /* outside it: a random number below this */
-	bool private_data; /* the generator of the critical section is the thread's */
+	uint64_t cs;	    /* steps of a generator in the critical section */
+	uint64_t ncs;	    /* outside it: a random number below this */
+	bool private_data;  /* the generator of the critical section is the thread's */
 	bool explicit_face; /* context is kept outside of the lock, if there is any */
-	uint64_t episodes; /* to be measured; at first some more are not */
+	uint64_t episodes;  /* to be measured; at first some more are not */
 };
 
 struct workload_result {
