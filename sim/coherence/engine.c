@@ -68,10 +68,11 @@ struct line {
 	uint64_t polling[WORDS]; /* CPUs */
 };
 
-/* A transaction. A CPU has two at most, which have numbers of their own: one that
- * it waits for, and one of its store buffer. */
-enum { REQUESTS = 2 };
-enum request_kind { ACCESS, DRAIN };
+/*
+ * A transaction. A CPU has one that it waits for and some for the oldest stores in
+ * its buffer, DRAIN + the store's place modulo DRAINS; each has a number.
+ */
+enum { ACCESS, DRAIN, DRAINS = 4, REQUESTS = DRAIN + DRAINS };
 
 struct request {
 	struct line *line;
@@ -85,6 +86,7 @@ struct store {
 	struct line *line;
 	uint64_t *word; /* NULL if it is in memory already: a plain one */
 	uint64_t value;
+	bool asked; /* a request for its line is under way */
 };
 
 struct cpu {
@@ -384,9 +386,9 @@ static bool satisfied(const struct cpu *cpu, uint64_t value)
 	return value != cpu->until;
 }
 
-static unsigned number_of(const struct cpu *cpu, enum request_kind kind)
+static unsigned number_of(const struct cpu *cpu, unsigned which)
 {
-	return cpu->number * (unsigned)REQUESTS + kind;
+	return cpu->number * (unsigned)REQUESTS + which;
 }
 
 static struct request *request_of(unsigned number)
@@ -408,10 +410,10 @@ static void queue(unsigned number)
 }
 
 /* Fills in a request that leaves the CPU at `time`. */
-static struct request *fill(struct cpu *cpu, enum request_kind kind, struct line *line,
+static struct request *fill(struct cpu *cpu, unsigned which, struct line *line,
 			    const uint64_t *word, bool write, uint64_t time)
 {
-	struct request *r = &cpu->requests[kind];
+	struct request *r = &cpu->requests[which];
 
 	r->line = line;
 	r->word = word;
@@ -599,7 +601,7 @@ static void forward(const struct cpu *cpu, const struct request *r, uint64_t sta
 
 	line->busy = true;
 	line->free_at = reach + leg(owner, cpu->node, r->in_cluster);
-	at(reach, REACH, number_of(cpu, r == &cpu->requests[DRAIN]));
+	at(reach, REACH, number_of(cpu, (unsigned)(r - cpu->requests)));
 }
 
 static void serve_read(struct cpu *cpu, const struct request *r, uint64_t start)
@@ -680,7 +682,7 @@ static void serve_write(struct cpu *cpu, const struct request *r, uint64_t start
 		if (!line->known)
 			line->free_at += w.m.memory;
 	}
-	at(line->free_at, DONE, number_of(cpu, r == &cpu->requests[DRAIN]));
+	at(line->free_at, DONE, number_of(cpu, (unsigned)(r - cpu->requests)));
 }
 
 static void serve(struct line *line, uint64_t start)
@@ -778,28 +780,69 @@ static void poll_by_rmw(struct cpu *cpu)
 	resume(cpu);
 }
 
-/* Lets the stores take effect whose lines are there; asks for the next one. */
+/* Whether an older store than the i-th has asked for the same line. */
+static bool asked_before(const struct cpu *cpu, unsigned i)
+{
+	const struct line *line = cpu->buffer[(cpu->oldest + i) % BUFFER].line;
+
+	while (i-- > 0) {
+		const struct store *older = &cpu->buffer[(cpu->oldest + i) % BUFFER];
+
+		if (older->asked && older->line == line)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Lets the oldest stores take effect as far as their lines are there, and asks
+ * for the lines of the next few.
+ */
 static void drain(struct cpu *cpu)
 {
+	unsigned i;
+
 	while (cpu->stores != 0) {
 		struct store *store = &cpu->buffer[cpu->oldest];
-		struct request *r;
 
-		if (!usable(store->line, cpu->cache, true)) {
-			r = fill(cpu, DRAIN, store->line, store->word, true, w.now);
-			at(r->arrival, ARRIVE, number_of(cpu, DRAIN));
-			return;
-		}
+		if (store->asked || !usable(store->line, cpu->cache, true))
+			break;
 		if (store->word != NULL)
 			*store->word = store->value;
 		wrote(store->line, cpu);
 		cpu->oldest = (cpu->oldest + 1) % BUFFER;
 		cpu->stores--;
 	}
-	if (cpu->draining) {
+	for (i = 0; i < cpu->stores && i < DRAINS; i++) {
+		unsigned place = (cpu->oldest + i) % BUFFER;
+		unsigned which = DRAIN + place % DRAINS;
+		struct store *store = &cpu->buffer[place];
+
+		if (store->asked || usable(store->line, cpu->cache, true) ||
+		    asked_before(cpu, i))
+			continue;
+		store->asked = true;
+		fill(cpu, which, store->line, store->word, true, w.now);
+		at(cpu->requests[which].arrival, ARRIVE, number_of(cpu, which));
+	}
+	if (cpu->draining && cpu->stores == 0) {
 		cpu->draining = false;
 		at(w.now, RUN, cpu->number);
 	}
+}
+
+/* The line of a store in the buffer is there. */
+static void store_granted(struct cpu *cpu, unsigned which)
+{
+	unsigned i;
+
+	for (i = 0; i < DRAINS; i++) {
+		unsigned place = (cpu->oldest + i) % BUFFER;
+
+		if (DRAIN + place % DRAINS == which)
+			cpu->buffer[place].asked = false;
+	}
+	drain(cpu);
 }
 
 /* A request to write is granted. */
@@ -813,8 +856,8 @@ static void done(unsigned number)
 	add(line->copies, cpu->cache);
 	settle(line);
 	wrote(line, cpu);
-	if (number % REQUESTS == DRAIN)
-		drain(cpu);
+	if (number % REQUESTS != ACCESS)
+		store_granted(cpu, number % REQUESTS);
 	else if (cpu->waiting)
 		poll_by_rmw(cpu);
 	else
@@ -970,9 +1013,9 @@ static void post(struct cpu *cpu, struct line *line, uint64_t *word, uint64_t va
 		empty_buffer(cpu);
 		catch_up();
 	}
-	cpu->buffer[(cpu->oldest + cpu->stores++) % BUFFER] = (struct store){line, word,
-									     value};
-	if (cpu->stores == 1)
+	cpu->buffer[(cpu->oldest + cpu->stores++) % BUFFER] = (struct store){
+		line, word, value, false};
+	if (cpu->stores <= DRAINS)
 		drain(cpu);
 	cpu->now += w.m.hit;
 }

@@ -13,7 +13,7 @@
 extern const struct lock_type sim_lock_types[];
 const struct lock_type *sim_lock_type_find(const char *name);
 
-enum { LINE = 128, MAX_NAMES = 64 };
+enum { LINE = 128, MAX_NAMES = 64, MICROSECOND = 1000 * 1000 };
 
 static const char *const polls[] = {"load", "cas", "fetch-add", NULL};
 static const char *const writers[] = {"fetch-add", NULL};
@@ -27,6 +27,7 @@ static struct run {
 	uint64_t *shared; /* generator of the critical section, or the word */
 	uint64_t *boxes[MACHINE_MAX_CPUS];
 
+	uint64_t all_started; /* by that time */
 	uint64_t warm_up, episodes;
 	uint64_t start;
 	struct coherence_counts before;
@@ -86,7 +87,11 @@ static void finish(void)
 static void episode(void)
 {
 	run.by_thread[coherence_self()]++;
-	if (++run.episodes == run.warm_up) {
+	run.episodes++;
+	if (run.start == 0) {
+		if (run.episodes < run.warm_up || coherence_now() < run.all_started)
+			return;
+		run.warm_up = run.episodes;
 		run.start = coherence_now();
 		run.before = coherence_counts();
 		memset(run.by_thread, 0, sizeof(run.by_thread));
@@ -109,6 +114,16 @@ static void pause_for(uint64_t below)
 	if (below != 0)
 		coherence_delay(coherence_random(below) *
 				run.setup->engine.machine->step);
+}
+
+/*
+ * Threads come one by one, in random order: a first-come first-served lock keeps
+ * that order for ever, and were all to come at once, it would be the order of
+ * their distance from the lock's home.
+ */
+static void start_late(void)
+{
+	coherence_delay(coherence_random(run.all_started));
 }
 
 static void mutex_explicit(uint64_t *generator)
@@ -139,8 +154,7 @@ static void mutex(void *own)
 {
 	uint64_t *generator = run.setup->private_data ? own : run.shared;
 
-	/* No two threads arrive at once. */
-	coherence_delay(coherence_random(1000 * run.setup->engine.threads));
+	start_late();
 	if (run.setup->explicit_face && run.type->acquire != NULL)
 		mutex_explicit(generator);
 	else
@@ -152,7 +166,7 @@ static void multiwait(void *own)
 	unsigned i;
 
 	(void)own;
-	coherence_delay(coherence_random(1000 * run.setup->engine.threads));
+	start_late();
 	if (coherence_self() == 0) {
 		for (;;) {
 			for (i = 0; i < WORKLOAD_LOCKS; i++)
@@ -210,6 +224,7 @@ static void prepare(const struct workload_setup *setup)
 	memset(&run, 0, sizeof(run));
 	run.setup = setup;
 	run.type = sim_lock_type_find(setup->lock);
+	run.all_started = MICROSECOND * setup->engine.threads;
 	run.warm_up = setup->episodes / 10 + 10 * setup->engine.threads;
 	if (strcmp(setup->lock, "cas") == 0)
 		run.poll = SIM_AWAIT_CAS;
