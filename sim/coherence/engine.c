@@ -4,7 +4,7 @@
  *
  *   requester --> home --------------------> requester   home has the data
  *   requester --> home --> owner ----------> requester   a cache has it alone
- *   requester --> home --> every copy -----> requester   a write, copies exist
+ *   requester --> home <-> every copy;  home --> requester   a write, copies exist
  *
  * The home handles one transaction on a line at a time; the others queue. A
  * transaction that moves or removes copies keeps the line until it is complete,
@@ -638,23 +638,22 @@ static void serve_read(struct cpu *cpu, const struct request *r, uint64_t start)
 	read_done(cpu, r, done);
 }
 
-/* How long until all copies but the requester's own are gone. */
+/* Removes all copies; returns how long until the requester is told so. */
 static uint64_t invalidate(struct line *line, const struct cpu *cpu, bool in_cluster)
 {
-	uint64_t longest = leg(line->home, cpu->node, in_cluster);
+	uint64_t longest = 0;
 	unsigned node, i, copies = 0;
 
 	drop(line->copies, cpu->cache);
 	for (node = 0; node < w.m.sockets; node++) {
-		uint64_t way = leg(line->home, node, in_cluster) +
-			       leg(node, cpu->node, in_cluster);
+		uint64_t there_and_back = 2 * leg(line->home, node, in_cluster);
 		unsigned here = 0;
 
 		for (i = 0; i < w.words; i++)
 			here += (unsigned)__builtin_popcountll(line->copies[i] &
 							       w.node_caches[node][i]);
-		if (here != 0 && way > longest)
-			longest = way;
+		if (here != 0 && there_and_back > longest)
+			longest = there_and_back;
 		copies += here;
 	}
 	memset(line->copies, 0, w.words * sizeof(line->copies[0]));
@@ -662,7 +661,7 @@ static uint64_t invalidate(struct line *line, const struct cpu *cpu, bool in_clu
 	w.counts.invalidations += copies;
 	if (line->waiters != 0 && copies != 0)
 		lose_others(line, cpu->cache, in_cluster);
-	return longest + copies * w.m.invalidate;
+	return longest + copies * w.m.invalidate + leg(line->home, cpu->node, in_cluster);
 }
 
 static void serve_write(struct cpu *cpu, const struct request *r, uint64_t start)
