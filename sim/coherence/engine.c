@@ -7,8 +7,8 @@
  *   requester --> home <-> every copy;  home --> requester   a write, copies exist
  *
  * The home handles one transaction on a line at a time; the others queue. A
- * transaction that moves or removes copies keeps the line until it is complete,
- * a read that only adds one keeps it for `directory`. An owner loses the line
+ * transaction that moves or removes copies keeps the line until the requester has
+ * acknowledged it, a read that only adds one keeps it for `directory`. An owner loses the line
  * when the forwarded request reaches it: until then its accesses hit.
  *
  * A waiter is not simulated poll by poll. While its copy is good, polling costs
@@ -592,16 +592,21 @@ static void read_done(struct cpu *cpu, const struct request *r, uint64_t done)
 		arrived(line, cpu, done);
 }
 
+/* The home keeps the line until the requester, served at `done`, tells it so. */
+static void hold(struct line *line, const struct cpu *cpu, uint64_t done, bool in_cluster)
+{
+	line->free_at = done + leg(cpu->node, line->home, in_cluster);
+}
+
 /* Sends the request on to the cache that has the line alone. */
 static void forward(const struct cpu *cpu, const struct request *r, uint64_t start)
 {
 	struct line *line = r->line;
 	unsigned owner = w.cache_node[line->owner];
-	uint64_t reach = start + leg(line->home, owner, r->in_cluster);
 
 	line->busy = true;
-	line->free_at = reach + leg(owner, cpu->node, r->in_cluster);
-	at(reach, REACH, number_of(cpu, (unsigned)(r - cpu->requests)));
+	at(start + leg(line->home, owner, r->in_cluster), REACH,
+	   number_of(cpu, (unsigned)(r - cpu->requests)));
 }
 
 static void serve_read(struct cpu *cpu, const struct request *r, uint64_t start)
@@ -633,7 +638,7 @@ static void serve_read(struct cpu *cpu, const struct request *r, uint64_t start)
 			done += w.m.memory;
 		line->owner = (int16_t)cpu->cache;
 		line->exclusive = true;
-		line->free_at = done;
+		hold(line, cpu, done, r->in_cluster);
 	}
 	read_done(cpu, r, done);
 }
@@ -667,21 +672,21 @@ static uint64_t invalidate(struct line *line, const struct cpu *cpu, bool in_clu
 static void serve_write(struct cpu *cpu, const struct request *r, uint64_t start)
 {
 	struct line *line = r->line;
+	uint64_t done = start + leg(cpu->node, line->home, r->in_cluster);
 
 	line->busy = true;
-	if (usable(line, cpu->cache, true)) { /* a sibling was faster */
-		line->free_at = start + leg(cpu->node, line->home, r->in_cluster);
-	} else {
+	if (!usable(line, cpu->cache, true)) { /* no sibling was faster */
 		count_miss(line, cpu, r->in_cluster);
 		if (line->owner != NOBODY && line->exclusive) {
 			forward(cpu, r, start);
 			return;
 		}
-		line->free_at = start + invalidate(line, cpu, r->in_cluster);
+		done = start + invalidate(line, cpu, r->in_cluster);
 		if (!line->known)
-			line->free_at += w.m.memory;
+			done += w.m.memory;
 	}
-	at(line->free_at, DONE, number_of(cpu, (unsigned)(r - cpu->requests)));
+	hold(line, cpu, done, r->in_cluster);
+	at(done, DONE, number_of(cpu, (unsigned)(r - cpu->requests)));
 }
 
 static void serve(struct line *line, uint64_t start)
@@ -738,12 +743,14 @@ static void reach_owner(unsigned number)
 	const struct request *r = request_of(number);
 	struct line *line = r->line;
 	unsigned owner = (unsigned)line->owner;
+	uint64_t done = w.now + leg(w.cache_node[owner], cpu->node, r->in_cluster);
 
+	hold(line, cpu, done, r->in_cluster);
 	if (r->write) {
 		drop(line->copies, owner);
 		line->owner = NOBODY;
 		w.counts.invalidations++;
-		at(line->free_at, DONE, number);
+		at(done, DONE, number);
 		lose_cache(line, owner, false);
 		return;
 	}
@@ -751,7 +758,7 @@ static void reach_owner(unsigned number)
 	if (w.m.protocol == PROTOCOL_MESI)
 		line->owner = NOBODY;
 	settle(line);
-	read_done(cpu, r, line->free_at);
+	read_done(cpu, r, done);
 	lose_cache(line, owner, true);
 }
 
