@@ -958,21 +958,6 @@ static struct cpu *catch_up(void)
 	return cpu;
 }
 
-/* Gets hold of the line; returns the value that a read finds there. */
-static uint64_t reach(struct cpu *cpu, const uint64_t *word, bool write)
-{
-	struct line *line = find_line(word, cpu->number);
-	struct request *r;
-
-	cpu->line = line;
-	if (usable(line, cpu->cache, write))
-		return *word;
-	r = fill(cpu, ACCESS, line, word, write, cpu->now);
-	at(r->arrival, ARRIVE, number_of(cpu, ACCESS));
-	sim_fiber_yield(cpu->fiber);
-	return cpu->value;
-}
-
 /* Waits until all stores have taken effect. */
 static void empty_buffer(struct cpu *cpu)
 {
@@ -995,6 +980,24 @@ static const struct store *buffered(const struct cpu *cpu, const struct line *li
 			return store;
 	}
 	return NULL;
+}
+
+/* Gets hold of the line; returns the value that a read finds there. */
+static uint64_t reach(struct cpu *cpu, const uint64_t *word, bool write)
+{
+	struct line *line = find_line(word, cpu->number);
+	struct request *r;
+
+	/* A store is fetching the line already. */
+	if (cpu->stores != 0 && buffered(cpu, line, NULL) != NULL)
+		empty_buffer(cpu);
+	cpu->line = line;
+	if (usable(line, cpu->cache, write))
+		return *word;
+	r = fill(cpu, ACCESS, line, word, write, cpu->now);
+	at(r->arrival, ARRIVE, number_of(cpu, ACCESS));
+	sim_fiber_yield(cpu->fiber);
+	return cpu->value;
 }
 
 static uint64_t coherence_load(const uint64_t *p, int order, const void *site)
@@ -1036,16 +1039,19 @@ static void coherence_store(uint64_t *p, uint64_t value, int order, const void *
 		empty_buffer(cpu);
 }
 
-/* Gets the line for the read-modify-write that follows at once. */
+/*
+ * Gets the line for the read-modify-write that follows at once. The line is
+ * fetched while older stores drain; it can be lost again meanwhile.
+ */
 static struct cpu *own(const uint64_t *p)
 {
 	struct cpu *cpu = catch_up();
 
-	if (cpu->stores != 0) {
-		empty_buffer(cpu);
-		catch_up();
-	}
 	reach(cpu, p, true);
+	while (cpu->stores != 0) {
+		empty_buffer(cpu);
+		reach(cpu, p, true);
+	}
 	w.counts.rmws++;
 	cpu->now += w.m.rmw;
 	return cpu;
