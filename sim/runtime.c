@@ -6,6 +6,8 @@
  */
 #include <sim/runtime.h>
 
+#include "../src/runtime/os.h"
+
 #include <pawl/runtime.h>
 
 #include <string.h>
@@ -28,6 +30,7 @@ void sim_reset(void)
 	memset(sim_twa_slots, 0, used);
 	memset(sim_hapax_slots, 0, used);
 	memset(sim_hapax_vw_slots, 0, used);
+	memset(pawl_buckets, 0, sizeof(*pawl_buckets) << PAWL_BUCKET_BITS);
 	blocks_used = 0;
 }
 
@@ -64,4 +67,21 @@ void sim_node_free(struct pawl_node *node)
 void sim_die(const char *sentence)
 {
 	sim_engine->die(sentence, SITE);
+}
+
+bool pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
+		   const struct pawl_deadline *deadline)
+{
+	return sim_sleep(&word->raw, expected, deadline != NULL);
+}
+
+void pawl_os_wake(const pawl_atomic64 *word)
+{
+	sim_wake(&word->raw);
+}
+
+/* Time stands still: only engines decide when a timed sleep ends. */
+uint64_t pawl_os_now(void)
+{
+	return 0;
 }

@@ -36,15 +36,28 @@ void sim_fence(enum sim_fence kind)
 	sim_engine->fence(kind, SITE);
 }
 
-uint64_t sim_await(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t to,
-		   int order, int how)
+bool sim_membarrier_works = true;
+
+bool sim_heavy_fence(void)
 {
-	return sim_engine->await(kind, p, value, to, order, how, SITE);
+	sim_engine->fence(sim_membarrier_works ? SIM_FENCE_HEAVY : SIM_FENCE_FULL, SITE);
+	return sim_membarrier_works;
 }
 
-void sim_notify(const uint64_t *p, int how)
+uint64_t sim_await(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t to,
+		   int order)
 {
-	sim_engine->notify(p, how, SITE);
+	return sim_engine->await(kind, p, value, to, order, SITE);
+}
+
+bool sim_sleep(const uint64_t *p, uint64_t expected, bool timed)
+{
+	return sim_engine->sleep(p, expected, timed, SITE);
+}
+
+void sim_wake(const uint64_t *p)
+{
+	sim_engine->wake(p, SITE);
 }
 
 void *sim_self(void)

@@ -17,7 +17,7 @@ enum { SIM_MAX_WAITING_SLOTS = 4096 };
 extern size_t sim_waiting_slots;      /* a power of two, at most the above */
 extern unsigned sim_hapax_block_bits; /* at least 1 */
 
-enum sim_fence { SIM_FENCE_LIGHT, SIM_FENCE_HEAVY };
+enum sim_fence { SIM_FENCE_LIGHT, SIM_FENCE_HEAVY, SIM_FENCE_FULL };
 
 enum sim_await {
 	SIM_AWAIT_EQ,	  /* until *p == value */
@@ -39,8 +39,11 @@ struct sim_engine {
 	void (*fence)(enum sim_fence kind, const void *site);
 	/* Returns the value that ended the wait. */
 	uint64_t (*await)(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t to,
-			  int order, int how, const void *site);
-	void (*notify)(const uint64_t *p, int how, const void *site);
+			  int order, const void *site);
+	/* The futex: sleeps if *p is `expected`, until woken; a timed sleep may
+	 * also end by itself. Returns false if it ended so. */
+	bool (*sleep)(const uint64_t *p, uint64_t expected, bool timed, const void *site);
+	void (*wake)(const uint64_t *p, const void *site);
 	/* Accesses that are not atomic, in code built for the simulator. */
 	void (*plain)(const void *p, size_t size, bool write, const void *site);
 	void *(*self)(void); /* struct pawl_thread of the running fiber */
@@ -58,9 +61,14 @@ uint64_t sim_exchange(uint64_t *p, uint64_t value, int order);
 bool sim_cas(uint64_t *p, uint64_t from, uint64_t to, int order, int failure_order);
 uint64_t sim_fetch_add(uint64_t *p, uint64_t n, int order);
 void sim_fence(enum sim_fence kind);
+/* False, and no more than a full fence, if the engine plays a system without
+ * membarrier: sim_membarrier_works. */
+extern bool sim_membarrier_works;
+bool sim_heavy_fence(void);
 uint64_t sim_await(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t to,
-		   int order, int how);
-void sim_notify(const uint64_t *p, int how);
+		   int order);
+bool sim_sleep(const uint64_t *p, uint64_t expected, bool timed);
+void sim_wake(const uint64_t *p);
 void *sim_self(void);
 bool sim_one_in(unsigned n);
 

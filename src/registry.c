@@ -8,88 +8,123 @@
 
 /* Each column of locks.def selects one of these by its value. */
 
-#define THUNKS_TRY(id)                         \
+#define TRY_THUNKS_TRY(id)                     \
 	static bool id##_trylock(void *l)      \
 	{                                      \
 		return pawl_##id##_trylock(l); \
 	}
-#define THUNKS_NOTRY(id)
+#define TRY_THUNKS_NOTRY(id)
 
-#define THUNKS_FREE_TRY(id)
-#define THUNKS_FREE_NOTRY(id)
-#define THUNKS_FREE(id)
-#define THUNKS_HELD_NOTRY(id)
-#define THUNKS_HELD_TRY(id)                                     \
+#define EXPLICIT_TRY_THUNKS_FREE_TRY(id)
+#define EXPLICIT_TRY_THUNKS_FREE_NOTRY(id)
+#define EXPLICIT_TRY_THUNKS_HELD_NOTRY(id)
+#define EXPLICIT_TRY_THUNKS_HELD_TRY(id)                        \
 	static bool id##_try_acquire(void *core, void *context) \
 	{                                                       \
 		return pawl_##id##_try_acquire(core, context);  \
 	}
-#define THUNKS_HELD(id)                                        \
-	static void id##_acquire(void *core, void *context)    \
-	{                                                      \
-		pawl_##id##_acquire(core, context, PAWL_SPIN); \
-	}                                                      \
-	static void id##_release(void *core, void *context)    \
-	{                                                      \
-		pawl_##id##_release(core, context, PAWL_SPIN); \
+
+#define EXPLICIT_THUNKS_FREE(id, way, how)
+#define EXPLICIT_THUNKS_HELD(id, way, how)                        \
+	static void id##_acquire_##way(void *core, void *context) \
+	{                                                         \
+		pawl_##id##_acquire(core, context, how);          \
+	}                                                         \
+	static void id##_release_##way(void *core, void *context) \
+	{                                                         \
+		pawl_##id##_release(core, context, how);          \
 	}
 
-#define THUNKS_PROMPT(id)
-#define THUNKS_STABLE(id)
-#define THUNKS_DESTROY(id)                \
+#define DESTROY_THUNKS_PROMPT(id)
+#define DESTROY_THUNKS_STABLE(id)
+#define DESTROY_THUNKS_DESTROY(id)        \
 	static void id##_destroy(void *l) \
 	{                                 \
 		pawl_##id##_destroy(l);   \
 	}
 
-#define PAWL_LOCK(id, name, admission, context, unlock, destroy, try, release, \
-		  lock_rmws, unlock_rmws, source)                              \
-	static void id##_lock(void *l)                                         \
-	{                                                                      \
-		pawl_##id##_lock(l);                                           \
-	}                                                                      \
-	static void id##_unlock(void *l)                                       \
-	{                                                                      \
-		pawl_##id##_unlock(l);                                         \
-	}                                                                      \
-	THUNKS_##try(id) THUNKS_##context(id) THUNKS_##context##_##try(id)     \
-		THUNKS_##destroy(id)
+#define PLAIN_THUNKS(id, way, how)             \
+	static void id##_lock_##way(void *l)   \
+	{                                      \
+		pawl_##id##_lock_as(l, how);   \
+	}                                      \
+	static void id##_unlock_##way(void *l) \
+	{                                      \
+		pawl_##id##_unlock_as(l, how); \
+	}
+
+#define THUNKS_CHOICE(id, context)                     \
+	PLAIN_THUNKS(id, spin, PAWL_SPIN)              \
+	PLAIN_THUNKS(id, park, PAWL_PARK)              \
+	EXPLICIT_THUNKS_##context(id, spin, PAWL_SPIN) \
+		EXPLICIT_THUNKS_##context(id, park, PAWL_PARK)
+#define THUNKS_OWN(id, context)              \
+	static void id##_lock_own(void *l)   \
+	{                                    \
+		pawl_##id##_lock(l);         \
+	}                                    \
+	static void id##_unlock_own(void *l) \
+	{                                    \
+		pawl_##id##_unlock(l);       \
+	}
+
+#define PAWL_LOCK(id, name, admission, context, unlock, destroy, try, release, waiting, \
+		  lock_rmws, unlock_rmws, source)                                       \
+	THUNKS_##waiting(id, context) TRY_THUNKS_##try(id)                              \
+		EXPLICIT_TRY_THUNKS_##context##_##try(id) DESTROY_THUNKS_##destroy(id)
 #include <pawl/locks.def>
 #undef PAWL_LOCK
 
-#define FIELDS_TRY(id) .trylock = id##_trylock,
-#define FIELDS_NOTRY(id)
-#define FIELDS_FREE(id)
-#define FIELDS_FREE_TRY(id)
-#define FIELDS_FREE_NOTRY(id)
-#define FIELDS_HELD(id)                                                              \
-	.core_size = sizeof(struct pawl_##id##_core),                                \
-	.context_size = sizeof(struct pawl_##id##_context), .acquire = id##_acquire, \
-	.release = id##_release,
-#define FIELDS_HELD_TRY(id) .try_acquire = id##_try_acquire,
-#define FIELDS_HELD_NOTRY(id)
-#define FIELDS_PROMPT(id)
-#define FIELDS_STABLE(id)
-#define FIELDS_DESTROY(id) .destroy = id##_destroy,
+#define TRY_FIELDS_TRY(id) .trylock = id##_trylock,
+#define TRY_FIELDS_NOTRY(id)
+#define EXPLICIT_TRY_FIELDS_FREE_TRY(id)
+#define EXPLICIT_TRY_FIELDS_FREE_NOTRY(id)
+#define EXPLICIT_TRY_FIELDS_HELD_TRY(id) .try_acquire = id##_try_acquire,
+#define EXPLICIT_TRY_FIELDS_HELD_NOTRY(id)
+#define EXPLICIT_FIELDS_FREE(id, way)
+#define EXPLICIT_FIELDS_HELD(id, way)                       \
+	.core_size = sizeof(struct pawl_##id##_core),       \
+	.context_size = sizeof(struct pawl_##id##_context), \
+	.acquire = id##_acquire_##way, .release = id##_release_##way,
+#define DESTROY_FIELDS_PROMPT(id)
+#define DESTROY_FIELDS_STABLE(id)
+#define DESTROY_FIELDS_DESTROY(id) .destroy = id##_destroy,
+
+/* clang-format off */
+#define ENTRY(id, way, suffix, sleeps, base_name, admits, has_context, unlocks, destroys, try, \
+	      releases, rmws_to_lock, rmws_to_unlock, whose) \
+	{ \
+		.name = base_name suffix, \
+		.base = base_name, \
+		.header = "pawl/" #id ".h", \
+		.source = whose, \
+		.admission = ADMISSION_##admits, \
+		.context = CONTEXT_##has_context, \
+		.unlock_time = UNLOCK_##unlocks, \
+		.destroy_when = DESTROY_##destroys, \
+		.release_by = RELEASE_##releases, \
+		.parks = sleeps, \
+		.lock_rmws = rmws_to_lock, \
+		.unlock_rmws = rmws_to_unlock, \
+		.size = sizeof(struct pawl_##id), \
+		.lock = id##_lock_##way, \
+		.unlock = id##_unlock_##way, \
+		TRY_FIELDS_##try(id) \
+		EXPLICIT_FIELDS_##has_context(id, way) \
+		EXPLICIT_TRY_FIELDS_##has_context##_##try(id) \
+		DESTROY_FIELDS_##destroys(id) \
+	},
+#define ENTRIES_CHOICE(id, ...) \
+	ENTRY(id, spin, "", false, __VA_ARGS__) \
+	ENTRY(id, park, "+park", true, __VA_ARGS__)
+#define ENTRIES_OWN(id, ...) ENTRY(id, own, "", true, __VA_ARGS__)
+/* clang-format on */
 
 const struct lock_type lock_types[] = {
-#define PAWL_LOCK(id, lock_name, lock_admission, lock_context, unlock_when, destroy_how, \
-		  try, released_by, rmws_to_lock, rmws_to_unlock, whose)                 \
-	{.name = lock_name,                                                              \
-	 .header = "pawl/" #id ".h",                                                     \
-	 .source = whose,                                                                \
-	 .admission = ADMISSION_##lock_admission,                                        \
-	 .context = CONTEXT_##lock_context,                                              \
-	 .unlock_time = UNLOCK_##unlock_when,                                            \
-	 .destroy_when = DESTROY_##destroy_how,                                          \
-	 .release_by = RELEASE_##released_by,                                            \
-	 .lock_rmws = rmws_to_lock,                                                      \
-	 .unlock_rmws = rmws_to_unlock,                                                  \
-	 .size = sizeof(struct pawl_##id),                                               \
-	 .lock = id##_lock,                                                              \
-	 .unlock = id##_unlock,                                                          \
-	 FIELDS_##try(id) FIELDS_##lock_context(id) FIELDS_##lock_context##_##try(id)    \
-		 FIELDS_##destroy_how(id)},
+#define PAWL_LOCK(id, name, admission, context, unlock, destroy, try, release, waiting, \
+		  lock_rmws, unlock_rmws, source)                                       \
+	ENTRIES_##waiting(id, name, admission, context, unlock, destroy, try, release,  \
+			  lock_rmws, unlock_rmws, source)
 #include <pawl/locks.def>
 #undef PAWL_LOCK
 	{.name = NULL},

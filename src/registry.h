@@ -10,14 +10,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum lock_admission { ADMISSION_FIFO, ADMISSION_ONCE, ADMISSION_ANY };
+enum lock_admission { ADMISSION_FIFO, ADMISSION_ONCE, ADMISSION_BOUNDED, ADMISSION_ANY };
 enum lock_context { CONTEXT_FREE, CONTEXT_HELD };
 enum lock_unlock { UNLOCK_CONSTANT, UNLOCK_WAITS };
 enum lock_destroy { DESTROY_PROMPT, DESTROY_STABLE, DESTROY_DESTROY };
 enum lock_release { RELEASE_ANYONE, RELEASE_OWNER };
 
+/* One for each lock and way to wait: "ticket" spins, "ticket+park" parks. */
 struct lock_type {
 	const char *name;
+	const char *base;   /* without the way to wait */
 	const char *header; /* as in #include <...> */
 	const char *source; /* whose algorithm it is */
 	enum lock_admission admission;
@@ -25,6 +27,7 @@ struct lock_type {
 	enum lock_unlock unlock_time;
 	enum lock_destroy destroy_when;
 	enum lock_release release_by;
+	bool parks;		    /* its waiters sleep */
 	int lock_rmws, unlock_rmws; /* on the uncontended path */
 
 	/* The plain face. A lock is `size` zero bytes, aligned to 8. */

@@ -26,6 +26,7 @@
 /* How a thread waits. Lock and unlock of one lock must agree on it. */
 enum pawl_wait {
 	PAWL_SPIN, /* polls: best while threads do not outnumber CPUs */
+	PAWL_PARK, /* polls for a few microseconds, then sleeps */
 };
 
 #include <pawl/backend/memory.h>
@@ -37,9 +38,14 @@ typedef struct {
 
 /* All bytes zero: what every lock, and every word in it, starts from. */
 #ifdef __cplusplus
-#define PAWL_ZERO {}
+#define PAWL_ZERO \
+	{         \
+	}
 #else
-#define PAWL_ZERO {0}
+#define PAWL_ZERO \
+	{         \
+		0 \
+	}
 #endif
 
 /* Keeps what it annotates clear of its neighbours' cache lines. Two lines:
@@ -155,6 +161,12 @@ static inline uint64_t pawl_fetch_add_release(pawl_atomic64 *w, uint64_t n)
 	return pawl_raw_fetch_add(&w->raw, n, __ATOMIC_RELEASE);
 }
 
+/* Full fence: a sequentially consistent one. */
+static inline void pawl_full_fence(void)
+{
+	pawl_raw_full_fence();
+}
+
 /*
  * Asymmetric fence. A thread that stored, passed the light fence and then
  * loads, and another that stored, passed the heavy fence and then loads, do
@@ -168,23 +180,43 @@ static inline void pawl_light_fence(void)
 	pawl_raw_light_fence();
 }
 
-static inline void pawl_heavy_fence(void)
+/* As pawl_light_fence, for whoever knows that the heavy fence works here, or
+ * has another remedy where it does not: never more than a compiler fence. */
+static inline void pawl_bare_light_fence(void)
 {
-	pawl_raw_heavy_fence();
+	pawl_raw_bare_light_fence();
 }
+
+/* Returns false where it is no more than a full fence, so that it pairs with
+ * pawl_light_fence, which then is one too, and not with the bare one. */
+static inline bool pawl_heavy_fence(void)
+{
+	return pawl_raw_heavy_fence();
+}
+
+/* Sleeping, and waking whoever sleeps; it uses the operations above. */
+#include <pawl/park.h>
 
 /* Waits until the word is `value`. */
 
 static inline void pawl_await_eq_relaxed(const pawl_atomic64 *w, uint64_t value,
 					 enum pawl_wait how)
 {
-	pawl_raw_await_eq(&w->raw, value, __ATOMIC_RELAXED, how);
+	if (how == PAWL_SPIN)
+		pawl_raw_await_eq(&w->raw, value, __ATOMIC_RELAXED);
+	else
+		while (pawl_load_relaxed(w) != value)
+			pawl_park(w, PAWL_UNTIL_EQ, value);
 }
 
 static inline void pawl_await_eq_acquire(const pawl_atomic64 *w, uint64_t value,
 					 enum pawl_wait how)
 {
-	pawl_raw_await_eq(&w->raw, value, __ATOMIC_ACQUIRE, how);
+	if (how == PAWL_SPIN)
+		pawl_raw_await_eq(&w->raw, value, __ATOMIC_ACQUIRE);
+	else
+		while (pawl_load_acquire(w) != value)
+			pawl_park(w, PAWL_UNTIL_EQ, value);
 }
 
 /* Waits until the word is not `value`; returns what it is. */
@@ -192,13 +224,25 @@ static inline void pawl_await_eq_acquire(const pawl_atomic64 *w, uint64_t value,
 static inline uint64_t pawl_await_ne_relaxed(const pawl_atomic64 *w, uint64_t value,
 					     enum pawl_wait how)
 {
-	return pawl_raw_await_ne(&w->raw, value, __ATOMIC_RELAXED, how);
+	uint64_t seen;
+
+	if (how == PAWL_SPIN)
+		return pawl_raw_await_ne(&w->raw, value, __ATOMIC_RELAXED);
+	while ((seen = pawl_load_relaxed(w)) == value)
+		pawl_park(w, PAWL_UNTIL_NE, value);
+	return seen;
 }
 
 static inline uint64_t pawl_await_ne_acquire(const pawl_atomic64 *w, uint64_t value,
 					     enum pawl_wait how)
 {
-	return pawl_raw_await_ne(&w->raw, value, __ATOMIC_ACQUIRE, how);
+	uint64_t seen;
+
+	if (how == PAWL_SPIN)
+		return pawl_raw_await_ne(&w->raw, value, __ATOMIC_ACQUIRE);
+	while ((seen = pawl_load_acquire(w)) == value)
+		pawl_park(w, PAWL_UNTIL_NE, value);
+	return seen;
 }
 
 /*
@@ -210,7 +254,10 @@ static inline uint64_t pawl_await_ne_acquire(const pawl_atomic64 *w, uint64_t va
 static inline uint64_t pawl_await_change_acquire(const pawl_atomic64 *w, uint64_t seen,
 						 enum pawl_wait how)
 {
-	return pawl_raw_await_change(&w->raw, seen, __ATOMIC_ACQUIRE, how);
+	if (how == PAWL_SPIN)
+		return pawl_raw_await_change(&w->raw, seen, __ATOMIC_ACQUIRE);
+	pawl_park(w, PAWL_UNTIL_CHANGE, seen);
+	return pawl_load_acquire(w);
 }
 
 /*
@@ -222,36 +269,54 @@ static inline uint64_t pawl_await_change_acquire(const pawl_atomic64 *w, uint64_
 static inline void pawl_await_cas_acquire(pawl_atomic64 *w, uint64_t from, uint64_t to,
 					  enum pawl_wait how)
 {
-	pawl_raw_await_cas(&w->raw, from, to, __ATOMIC_ACQUIRE, how);
+	if (how == PAWL_SPIN)
+		pawl_raw_await_cas(&w->raw, from, to, __ATOMIC_ACQUIRE);
+	else
+		while (!pawl_cas_acquire(w, from, to))
+			pawl_park(w, PAWL_UNTIL_EQ, from);
 }
 
 static inline void pawl_await_cas_acq_rel(pawl_atomic64 *w, uint64_t from, uint64_t to,
 					  enum pawl_wait how)
 {
-	pawl_raw_await_cas(&w->raw, from, to, __ATOMIC_ACQ_REL, how);
+	if (how == PAWL_SPIN)
+		pawl_raw_await_cas(&w->raw, from, to, __ATOMIC_ACQ_REL);
+	else
+		while (!pawl_cas_acq_rel(w, from, to))
+			pawl_park(w, PAWL_UNTIL_EQ, from);
 }
 
-/* Waits until the word is (is not) `value`, polling with fetch-and-add of 0. */
+/*
+ * Waits until the word is (is not) `value`, polling with fetch-and-add of 0;
+ * a waiter that sleeps does not poll, and has no use for that.
+ */
 
 static inline void pawl_await_eq_rmw_acquire(pawl_atomic64 *w, uint64_t value,
 					     enum pawl_wait how)
 {
-	pawl_raw_await_eq_rmw(&w->raw, value, __ATOMIC_ACQUIRE, how);
+	if (how == PAWL_SPIN)
+		pawl_raw_await_eq_rmw(&w->raw, value, __ATOMIC_ACQUIRE);
+	else
+		pawl_await_eq_acquire(w, value, how);
 }
 
 static inline void pawl_await_ne_rmw_acquire(pawl_atomic64 *w, uint64_t value,
 					     enum pawl_wait how)
 {
-	pawl_raw_await_ne_rmw(&w->raw, value, __ATOMIC_ACQUIRE, how);
+	if (how == PAWL_SPIN)
+		pawl_raw_await_ne_rmw(&w->raw, value, __ATOMIC_ACQUIRE);
+	else
+		pawl_await_ne_acquire(w, value, how);
 }
 
 /*
- * Follows the store that may end a wait on *w. Uses the address alone: *w may
- * be gone by now, freed by the thread that the store let in.
+ * Follows the store of `value` that may end a wait on *w. Uses the address
+ * alone: *w may be gone by now, freed by the thread that the store let in.
  */
-static inline void pawl_notify(const pawl_atomic64 *w, enum pawl_wait how)
+static inline void pawl_notify(const pawl_atomic64 *w, uint64_t value, enum pawl_wait how)
 {
-	pawl_raw_notify(&w->raw, how);
+	if (how == PAWL_PARK && pawl_parked_near(w))
+		pawl_unpark(w, value);
 }
 
 #endif /* PAWL_ATOMIC_H */

@@ -69,7 +69,7 @@ static inline void pawl_clh_release(struct pawl_clh_core *l,
 	if (__builtin_expect(context->ahead != NULL, true))
 		pawl_node_put(context->ahead);	      /* I3 */
 	pawl_store_release(&context->mine->ready, 1); /* [R] I2 */
-	pawl_notify(&context->mine->ready, how);
+	pawl_notify(&context->mine->ready, 1, how);
 }
 
 PAWL_FACE_CONTEXT(clh);

@@ -9,6 +9,8 @@
  *   pawl_X_lock(l)           waits until it owns *l, spinning
  *   pawl_X_trylock(l)        owns *l if it was free; never waits
  *   pawl_X_unlock(l)         requires the caller to own *l
+ *   pawl_X_lock_as(l, how)   the same with PAWL_SPIN or PAWL_PARK; all users
+ *   pawl_X_unlock_as(l, how) of one lock must agree
  *
  * Where the algorithm passes context from acquire to release (struct
  * pawl_X_context), the explicit face works on struct pawl_X_core and keeps the
@@ -21,16 +23,16 @@
 
 #include <pawl/atomic.h>
 
-#define PAWL_FACE(x)                                             \
-	static inline void pawl_##x##_lock(struct pawl_##x *l)   \
-	{                                                        \
-		pawl_##x##_acquire(l, PAWL_SPIN);                \
-	}                                                        \
-	static inline void pawl_##x##_unlock(struct pawl_##x *l) \
-	{                                                        \
-		pawl_##x##_release(l, PAWL_SPIN);                \
-	}                                                        \
-	struct pawl_##x
+#define PAWL_FACE(x)                                                                    \
+	static inline void pawl_##x##_lock_as(struct pawl_##x *l, enum pawl_wait how)   \
+	{                                                                               \
+		pawl_##x##_acquire(l, how);                                             \
+	}                                                                               \
+	static inline void pawl_##x##_unlock_as(struct pawl_##x *l, enum pawl_wait how) \
+	{                                                                               \
+		pawl_##x##_release(l, how);                                             \
+	}                                                                               \
+	PAWL_FACE_SPIN(x)
 
 #define PAWL_FACE_TRY(x)                                          \
 	static inline bool pawl_##x##_trylock(struct pawl_##x *l) \
@@ -39,25 +41,25 @@
 	}                                                         \
 	struct pawl_##x
 
-#define PAWL_FACE_CONTEXT(x)                                             \
-	struct pawl_##x {                                                \
-		struct pawl_##x##_core core;                             \
-		struct pawl_##x##_context held; /* the holder's alone */ \
-	};                                                               \
-	static inline void pawl_##x##_lock(struct pawl_##x *l)           \
-	{                                                                \
-		struct pawl_##x##_context context;                       \
-                                                                         \
-		pawl_##x##_acquire(&l->core, &context, PAWL_SPIN);       \
-		l->held = context;                                       \
-	}                                                                \
-	static inline void pawl_##x##_unlock(struct pawl_##x *l)         \
-	{                                                                \
-		struct pawl_##x##_context context = l->held;             \
-                                                                         \
-		pawl_##x##_release(&l->core, &context, PAWL_SPIN);       \
-	}                                                                \
-	struct pawl_##x
+#define PAWL_FACE_CONTEXT(x)                                                            \
+	struct pawl_##x {                                                               \
+		struct pawl_##x##_core core;                                            \
+		struct pawl_##x##_context held; /* the holder's alone */                \
+	};                                                                              \
+	static inline void pawl_##x##_lock_as(struct pawl_##x *l, enum pawl_wait how)   \
+	{                                                                               \
+		struct pawl_##x##_context context;                                      \
+                                                                                        \
+		pawl_##x##_acquire(&l->core, &context, how);                            \
+		l->held = context;                                                      \
+	}                                                                               \
+	static inline void pawl_##x##_unlock_as(struct pawl_##x *l, enum pawl_wait how) \
+	{                                                                               \
+		struct pawl_##x##_context context = l->held;                            \
+                                                                                        \
+		pawl_##x##_release(&l->core, &context, how);                            \
+	}                                                                               \
+	PAWL_FACE_SPIN(x)
 
 #define PAWL_FACE_CONTEXT_TRY(x)                                  \
 	static inline bool pawl_##x##_trylock(struct pawl_##x *l) \
@@ -69,6 +71,17 @@
 		l->held = context;                                \
 		return true;                                      \
 	}                                                         \
+	struct pawl_##x
+
+#define PAWL_FACE_SPIN(x)                                        \
+	static inline void pawl_##x##_lock(struct pawl_##x *l)   \
+	{                                                        \
+		pawl_##x##_lock_as(l, PAWL_SPIN);                \
+	}                                                        \
+	static inline void pawl_##x##_unlock(struct pawl_##x *l) \
+	{                                                        \
+		pawl_##x##_unlock_as(l, PAWL_SPIN);              \
+	}                                                        \
 	struct pawl_##x
 
 #endif /* PAWL_FACE_H */

@@ -79,7 +79,7 @@ static inline void pawl_hapax_release(struct pawl_hapax_core *l,
 
 	pawl_store_release(&l->depart, mine); /* [R] I2 */
 	pawl_store_release(slot, mine);	      /* [S] I2 */
-	pawl_notify(slot, how);
+	pawl_notify(slot, mine, how);
 }
 
 PAWL_FACE_CONTEXT(hapax);

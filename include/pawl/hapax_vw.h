@@ -101,15 +101,15 @@ static inline void pawl_hapax_vw_release(struct pawl_hapax_vw_core *l,
 	/* Relaxed: a look before the leap; [S] decides. */
 	if (pawl_load_relaxed(slot) == mine &&
 	    pawl_cas_release(slot, mine, 0)) { /* [S] I1 */
-		pawl_notify(slot, how);
+		pawl_notify(slot, 0, how);
 		return;
 	}
 	pawl_store_seq_cst(&l->body.depart, mine); /* [U1] [R] I3 */
-	pawl_notify(&l->body.depart, how);
+	pawl_notify(&l->body.depart, mine, how);
 	/* A waiter that was late for [S] and early for [U1] is let in here. */
 	if (pawl_load_seq_cst(slot) == mine && /* [U2] I4 */
 	    pawl_cas_release(slot, mine, 0))   /* [S] */
-		pawl_notify(slot, how);
+		pawl_notify(slot, 0, how);
 }
 
 PAWL_FACE_CONTEXT(hapax_vw);

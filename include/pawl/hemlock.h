@@ -82,7 +82,7 @@ static inline void pawl_hemlock_acquire_grant(struct pawl_hemlock *l,
 		return;
 	pawl_await_eq_acquire(ahead, pawl_hemlock_name(l), how); /* [A] */
 	pawl_store_release(ahead, 0);				 /* [C] I3 */
-	pawl_notify(ahead, how);
+	pawl_notify(ahead, 0, how);
 }
 
 static inline void pawl_hemlock_release_grant(struct pawl_hemlock *l,
@@ -91,7 +91,7 @@ static inline void pawl_hemlock_release_grant(struct pawl_hemlock *l,
 	if (__builtin_expect(pawl_hemlock_leave_if_last(l, grant), true))
 		return;
 	pawl_store_release(grant, pawl_hemlock_name(l)); /* [R] I2 */
-	pawl_notify(grant, how);
+	pawl_notify(grant, pawl_hemlock_name(l), how);
 	pawl_await_eq_acquire(grant, 0, how); /* [E] I3 */
 }
 

@@ -57,7 +57,7 @@ static inline void pawl_hemlock_ah_release(struct pawl_hemlock_ah *l, enum pawl_
 	pawl_atomic64 *grant = &pawl_self()->grant;
 
 	pawl_store_release(grant, pawl_hemlock_name(&l->queue)); /* [R] I2 */
-	pawl_notify(grant, how);
+	pawl_notify(grant, pawl_hemlock_name(&l->queue), how);
 	if (__builtin_expect(pawl_hemlock_leave_if_last(&l->queue, grant), true))
 		pawl_store_relaxed(grant, 0); /* Relaxed: nobody looks (I2) */
 	else

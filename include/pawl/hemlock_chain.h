@@ -65,7 +65,7 @@ static inline uint64_t pawl_chain_push(pawl_atomic64 *chain,
 		top = pawl_load_relaxed(chain);
 		last->next = (struct pawl_chain_element *)pawl_pointer(top);
 	} while (!pawl_cas_release(chain, top, pawl_address(first))); /* [P] I3 */
-	pawl_notify(chain, how);
+	pawl_notify(chain, pawl_address(first), how);
 	return top;
 }
 
@@ -142,7 +142,7 @@ static inline void pawl_hemlock_chain_release(struct pawl_hemlock_chain *l,
 		return;
 	next = pawl_chain_take(chain, pawl_hemlock_name(&l->queue), how);
 	pawl_store_release(&next->ready, 1); /* [R] I4 */
-	pawl_notify(&next->ready, how);
+	pawl_notify(&next->ready, 1, how);
 }
 
 PAWL_FACE(hemlock_chain);

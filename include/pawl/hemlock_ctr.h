@@ -38,7 +38,7 @@ static inline void pawl_hemlock_ctr_wait(struct pawl_hemlock *l, pawl_atomic64 *
 					 enum pawl_wait how)
 {
 	pawl_await_cas_acq_rel(ahead, pawl_hemlock_name(l), 0, how); /* [A] I3 */
-	pawl_notify(ahead, how);
+	pawl_notify(ahead, 0, how);
 }
 
 /* Hands *l to the successor, and waits until it was taken. */
@@ -46,7 +46,7 @@ static inline void pawl_hemlock_ctr_pass(struct pawl_hemlock *l, pawl_atomic64 *
 					 enum pawl_wait how)
 {
 	pawl_store_release(grant, pawl_hemlock_name(l)); /* [R] I2 */
-	pawl_notify(grant, how);
+	pawl_notify(grant, pawl_hemlock_name(l), how);
 	pawl_await_eq_rmw_acquire(grant, 0, how); /* [E] I3 */
 }
 

@@ -77,7 +77,7 @@ static inline void pawl_hemlock_oh1_release(struct pawl_hemlock_oh1 *l,
 	    pawl_hemlock_leave_if_last(&l->queue, grant))
 		return;
 	pawl_store_release(grant, name); /* [R] I2 */
-	pawl_notify(grant, how);
+	pawl_notify(grant, name, how);
 	pawl_await_ne_rmw_acquire(grant, name, how); /* [E] I4 */
 }
 

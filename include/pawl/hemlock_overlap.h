@@ -71,7 +71,7 @@ static inline void pawl_hemlock_overlap_release(struct pawl_hemlock_overlap *l,
 	pawl_at_thread_exit();					 /* I5 */
 	pawl_await_eq_acquire(grant, 0, how);			 /* [E] I3 */
 	pawl_store_release(grant, pawl_hemlock_name(&l->queue)); /* [R] I2 */
-	pawl_notify(grant, how);
+	pawl_notify(grant, pawl_hemlock_name(&l->queue), how);
 	if (__builtin_expect(self->exited, false))
 		pawl_await_eq_acquire(grant, 0, how); /* [E] I5 */
 }

@@ -61,7 +61,7 @@ static inline void pawl_mcs_acquire_node(struct pawl_mcs_core *l, struct pawl_no
 	if (__builtin_expect(ahead == NULL, true))
 		return;
 	pawl_store_release(&ahead->next, pawl_address(node)); /* [L] */
-	pawl_notify(&ahead->next, how);
+	pawl_notify(&ahead->next, pawl_address(node), how);
 	pawl_await_ne_acquire(&node->ready, 0, how); /* [A] */
 }
 
@@ -79,7 +79,7 @@ static inline void pawl_mcs_release_node(struct pawl_mcs_core *l, struct pawl_no
 	}
 	behind = (struct pawl_node *)pawl_pointer(next);
 	pawl_store_release(&behind->ready, 1); /* [R] */
-	pawl_notify(&behind->ready, how);
+	pawl_notify(&behind->ready, 1, how);
 }
 
 /* Waits its turn, then owns *l. Not recursive. */

@@ -4,6 +4,7 @@
 #define PAWL_PAWL_H
 
 #include <pawl/clh.h>
+#include <pawl/cond.h>
 #include <pawl/hapax.h>
 #include <pawl/hapax_vw.h>
 #include <pawl/hemlock.h>
@@ -14,6 +15,7 @@
 #include <pawl/hemlock_oh2.h>
 #include <pawl/hemlock_overlap.h>
 #include <pawl/mcs.h>
+#include <pawl/mutex.h>
 #include <pawl/reciprocating.h>
 #include <pawl/reciprocating_fair.h>
 #include <pawl/tas.h>

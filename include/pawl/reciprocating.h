@@ -74,7 +74,7 @@ static inline void pawl_reciprocating_admit(struct pawl_element *next, uint64_t 
 					    enum pawl_wait how)
 {
 	pawl_store_release(&next->gate, end); /* [R] */
-	pawl_notify(&next->gate, how);
+	pawl_notify(&next->gate, end, how);
 }
 
 /*

@@ -46,7 +46,7 @@ static inline bool pawl_tas_try_acquire(struct pawl_tas *l)
 static inline void pawl_tas_release(struct pawl_tas *l, enum pawl_wait how)
 {
 	pawl_store_release(&l->held, 0); /* [R] */
-	pawl_notify(&l->held, how);
+	pawl_notify(&l->held, 0, how);
 }
 
 PAWL_FACE(tas);

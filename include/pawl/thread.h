@@ -10,6 +10,9 @@
  * The back end supplies, in pawl/backend/thread.h:
  *   pawl_self()           this thread's storage
  *   pawl_one_in(n)        true about once in n calls, at random
+ *   pawl_spin_begin(spin, ns)
+ *   pawl_spin_again(spin) lets a while pass before the next poll, longer each
+ *                         time; false once ns nanoseconds are used up
  *   pawl_at_thread_exit() arranges that this thread's storage is tidied up by
  *                         pawl_thread_exit() before it goes away
  *   PAWL_WAITING_SLOTS    slots in each waiting array, a power of two
@@ -45,6 +48,12 @@ struct pawl_thread {
 	char identity[2];		    /* tidex: only their addresses count */
 	bool exit_arranged;		    /* pawl_at_thread_exit was called */
 	bool exited;			    /* pawl_thread_exit has run */
+};
+
+/* How long somebody has been polling, and will go on to. */
+struct pawl_spin {
+	uint64_t until; /* on the clock */
+	uint64_t pause; /* nanoseconds to let pass before the next poll */
 };
 
 #include <pawl/backend/thread.h>

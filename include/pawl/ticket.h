@@ -67,7 +67,7 @@ static inline void pawl_ticket_release(struct pawl_ticket *l, enum pawl_wait how
 	uint64_t turn = pawl_load_relaxed(&l->serving); /* Relaxed: ours (I3) */
 
 	pawl_store_release(&l->serving, turn + 1); /* [R] I3 */
-	pawl_notify(&l->serving, how);
+	pawl_notify(&l->serving, turn + 1, how);
 }
 
 PAWL_FACE(ticket);

@@ -69,7 +69,7 @@ static inline void pawl_tidex_release(struct pawl_tidex_core *l,
 				      enum pawl_wait how)
 {
 	pawl_store_release(&l->depart, context->identity); /* [R] I3 */
-	pawl_notify(&l->depart, how);
+	pawl_notify(&l->depart, context->identity, how);
 }
 
 PAWL_FACE_CONTEXT(tidex);

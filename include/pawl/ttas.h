@@ -48,7 +48,7 @@ static inline void pawl_ttas_acquire(struct pawl_ttas *l, enum pawl_wait how)
 static inline void pawl_ttas_release(struct pawl_ttas *l, enum pawl_wait how)
 {
 	pawl_store_release(&l->held, 0); /* [R] */
-	pawl_notify(&l->held, how);
+	pawl_notify(&l->held, 0, how);
 }
 
 PAWL_FACE(ttas);

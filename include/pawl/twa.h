@@ -97,11 +97,12 @@ static inline void pawl_twa_release(struct pawl_twa *l, enum pawl_wait how)
 	/* Relaxed: ours alone to write (I3). */
 	uint64_t turn = pawl_load_relaxed(&l->serving) + 1;
 	pawl_atomic64 *slot = pawl_twa_slot(l, turn + PAWL_TWA_NEAR);
+	uint64_t hint;
 
 	pawl_store_release(&l->serving, turn); /* [R] I3 */
-	pawl_notify(&l->serving, how);
-	pawl_fetch_add_release(slot, 1); /* [S] I4 */
-	pawl_notify(slot, how);
+	pawl_notify(&l->serving, turn, how);
+	hint = pawl_fetch_add_release(slot, 1) + 1; /* [S] I4 */
+	pawl_notify(slot, hint, how);
 }
 
 PAWL_FACE(twa);

@@ -8,6 +8,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
+
+#include <pawl/atomic.h>
 
 /*
  * Prepares pawl_os_barrier. Returns false if the system has or allows no such
@@ -28,6 +31,28 @@ bool pawl_os_barrier(void);
  * possible, such as for want of memory.
  */
 bool pawl_os_at_thread_exit(void (*run)(void *argument), void *argument);
+
+/* A time to stop waiting at, on one of the two clocks people use. */
+struct pawl_deadline {
+	bool realtime; /* CLOCK_REALTIME, else CLOCK_MONOTONIC */
+	struct timespec time;
+};
+
+/*
+ * Sleeps if *word is `expected`, until pawl_os_wake(word), or for no reason at
+ * all; not at all if it is something else. Compares the low 32 bits. Returns
+ * false if the deadline passed first; no deadline is NULL. Signals do not end
+ * a sleep in any way that shows.
+ */
+bool pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
+		   const struct pawl_deadline *deadline);
+
+/* Wakes one thread that sleeps on this word. The word itself may be gone; then
+ * nothing happens, or somebody else wakes up for no reason. */
+void pawl_os_wake(const pawl_atomic64 *word);
+
+/* How many CPUs this process may use. */
+unsigned pawl_os_cpus(void);
 
 /* Nanoseconds on a clock that never goes back. */
 uint64_t pawl_os_now(void);

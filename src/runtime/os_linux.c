@@ -4,7 +4,9 @@
 #include "os.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <linux/membarrier.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -27,6 +29,46 @@ bool pawl_os_barrier_prepare(void)
 bool pawl_os_barrier(void)
 {
 	return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0;
+}
+
+static const uint32_t *low_half(const pawl_atomic64 *word)
+{
+	const bool big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+
+	return (const uint32_t *)&word->raw + big_endian;
+}
+
+bool pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
+		   const struct pawl_deadline *deadline)
+{
+	int clock = deadline != NULL && deadline->realtime ? FUTEX_CLOCK_REALTIME : 0;
+	int saved = errno;
+	bool timed_out;
+
+	/* EAGAIN, EINTR: the caller looks again, as after any wake-up. */
+	timed_out = syscall(SYS_futex, low_half(word), FUTEX_WAIT_BITSET_PRIVATE | clock,
+			    expected, deadline != NULL ? &deadline->time : NULL, NULL,
+			    FUTEX_BITSET_MATCH_ANY) != 0 &&
+		    errno == ETIMEDOUT;
+	errno = saved;
+	return !timed_out;
+}
+
+void pawl_os_wake(const pawl_atomic64 *word)
+{
+	int saved = errno;
+
+	syscall(SYS_futex, low_half(word), FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	errno = saved;
+}
+
+unsigned pawl_os_cpus(void)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		return (unsigned)CPU_COUNT(&set);
+	return 2; /* more CPUs than the set has room for, surely */
 }
 
 /* glibc's registry of thread-local destructors; uses up no pthread key. */

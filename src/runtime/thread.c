@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A thread's storage, from first use to exit. */
 #include "os.h"
+#include "parking.h"
 
 #include <pawl/runtime.h>
+
+#include <pthread.h>
 
 __thread struct pawl_thread pawl_thread_native;
 
@@ -26,4 +29,17 @@ uint64_t pawl_seed_native(void)
 {
 	/* Never 0, and different for each thread. */
 	return (pawl_os_now() ^ (pawl_address(pawl_self()) << 16)) | 1;
+}
+
+/* Draw from a block of its own: the parent goes on with the old one. The
+ * parking table is full of threads that are not there. */
+static void forked(void)
+{
+	pawl_self()->next_hapax = 0;
+	pawl_park_forget();
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, forked);
 }

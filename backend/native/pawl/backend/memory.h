@@ -39,40 +39,49 @@ static inline uint64_t pawl_raw_fetch_add(uint64_t *p, uint64_t n, int order)
 #ifdef __cplusplus
 extern "C" {
 #endif
-extern bool pawl_light_fence_is_full;
-void pawl_heavy_fence_native(void);
+extern uint64_t pawl_light_fence_full; /* not 0: the light side is full too */
+bool pawl_heavy_fence_native(void);
 #ifdef __cplusplus
 }
 #endif
 
-static inline void pawl_raw_light_fence(void)
+static inline void pawl_raw_full_fence(void)
+{
+	pawl_arch_full_fence();
+}
+
+static inline void pawl_raw_bare_light_fence(void)
 {
 	__asm__ __volatile__("" ::: "memory");
-	if (__builtin_expect(pawl_light_fence_is_full, false))
+}
+
+static inline void pawl_raw_light_fence(void)
+{
+	pawl_raw_bare_light_fence();
+	if (__builtin_expect(pawl_raw_load(&pawl_light_fence_full, __ATOMIC_RELAXED) != 0,
+			     false))
 		pawl_arch_full_fence();
 }
 
-static inline void pawl_raw_heavy_fence(void)
+static inline bool pawl_raw_heavy_fence(void)
 {
-	pawl_heavy_fence_native();
+	return pawl_heavy_fence_native();
 }
 
-static inline void pawl_raw_await_eq(const uint64_t *p, uint64_t value, int order,
-				     enum pawl_wait how)
+/* Waits: plain polling. Sleeping is built on top, in pawl/park.h. */
+
+static inline void pawl_raw_await_eq(const uint64_t *p, uint64_t value, int order)
 {
 	uint64_t seen;
 
-	(void)how;
 	while ((seen = pawl_raw_load(p, order)) != value)
 		pawl_arch_wait_while(p, seen);
 }
 
-static inline uint64_t pawl_raw_await_ne(const uint64_t *p, uint64_t value, int order,
-					 enum pawl_wait how)
+static inline uint64_t pawl_raw_await_ne(const uint64_t *p, uint64_t value, int order)
 {
 	uint64_t seen;
 
-	(void)how;
 	while ((seen = pawl_raw_load(p, order)) == value)
 		pawl_arch_wait_while(p, seen);
 	return seen;
@@ -81,13 +90,11 @@ static inline uint64_t pawl_raw_await_ne(const uint64_t *p, uint64_t value, int 
 /* How many polls a waiter spends on a hint before it looks for itself. */
 enum { PAWL_POLLS_PER_LOOK = 1024 };
 
-static inline uint64_t pawl_raw_await_change(const uint64_t *p, uint64_t seen, int order,
-					     enum pawl_wait how)
+static inline uint64_t pawl_raw_await_change(const uint64_t *p, uint64_t seen, int order)
 {
 	uint64_t now = seen;
 	int polls;
 
-	(void)how;
 	for (polls = 0; polls < PAWL_POLLS_PER_LOOK; polls++) {
 		now = pawl_raw_load(p, order);
 		if (now != seen)
@@ -97,34 +104,22 @@ static inline uint64_t pawl_raw_await_change(const uint64_t *p, uint64_t seen, i
 	return now;
 }
 
-static inline void pawl_raw_await_cas(uint64_t *p, uint64_t from, uint64_t to, int order,
-				      enum pawl_wait how)
+static inline void pawl_raw_await_cas(uint64_t *p, uint64_t from, uint64_t to, int order)
 {
-	(void)how;
 	while (!pawl_raw_cas(p, from, to, order, __ATOMIC_RELAXED))
 		pawl_arch_pause();
 }
 
-static inline void pawl_raw_await_eq_rmw(uint64_t *p, uint64_t value, int order,
-					 enum pawl_wait how)
+static inline void pawl_raw_await_eq_rmw(uint64_t *p, uint64_t value, int order)
 {
-	(void)how;
 	while (pawl_raw_fetch_add(p, 0, order) != value)
 		pawl_arch_pause();
 }
 
-static inline void pawl_raw_await_ne_rmw(uint64_t *p, uint64_t value, int order,
-					 enum pawl_wait how)
+static inline void pawl_raw_await_ne_rmw(uint64_t *p, uint64_t value, int order)
 {
-	(void)how;
 	while (pawl_raw_fetch_add(p, 0, order) == value)
 		pawl_arch_pause();
-}
-
-static inline void pawl_raw_notify(const uint64_t *p, enum pawl_wait how)
-{
-	(void)p;
-	(void)how; /* whoever spins sees the store by itself */
 }
 
 #endif /* PAWL_BACKEND_MEMORY_H */

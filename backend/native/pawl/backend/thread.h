@@ -16,6 +16,8 @@ extern "C" {
 extern __thread struct pawl_thread pawl_thread_native
 	__attribute__((tls_model("initial-exec")));
 
+void pawl_spin_begin(struct pawl_spin *spin, uint64_t ns);
+bool pawl_spin_again(struct pawl_spin *spin);
 void pawl_at_thread_exit_native(void);
 uint64_t pawl_seed_native(void);
 #ifdef __cplusplus

@@ -6,6 +6,8 @@
 #ifndef PAWL_BACKEND_MEMORY_H
 #define PAWL_BACKEND_MEMORY_H
 
+#include <pawl/backend/names.h>
+
 /* The orders under names that sim/ may use. */
 enum sim_order {
 	SIM_RELAXED = __ATOMIC_RELAXED,
@@ -48,50 +50,49 @@ static inline void pawl_raw_light_fence(void)
 	sim_fence(SIM_FENCE_LIGHT);
 }
 
-static inline void pawl_raw_heavy_fence(void)
+static inline void pawl_raw_full_fence(void)
 {
-	sim_fence(SIM_FENCE_HEAVY);
+	sim_fence(SIM_FENCE_FULL);
 }
 
-static inline void pawl_raw_await_eq(const uint64_t *p, uint64_t value, int order,
-				     enum pawl_wait how)
+static inline void pawl_raw_bare_light_fence(void)
 {
-	sim_await(SIM_AWAIT_EQ, (uint64_t *)p, value, 0, order, how);
+	sim_fence(SIM_FENCE_LIGHT);
 }
 
-static inline uint64_t pawl_raw_await_ne(const uint64_t *p, uint64_t value, int order,
-					 enum pawl_wait how)
+static inline bool pawl_raw_heavy_fence(void)
 {
-	return sim_await(SIM_AWAIT_NE, (uint64_t *)p, value, 0, order, how);
+	return sim_heavy_fence();
 }
 
-static inline uint64_t pawl_raw_await_change(const uint64_t *p, uint64_t seen, int order,
-					     enum pawl_wait how)
+static inline void pawl_raw_await_eq(const uint64_t *p, uint64_t value, int order)
 {
-	return sim_await(SIM_AWAIT_CHANGE, (uint64_t *)p, seen, 0, order, how);
+	sim_await(SIM_AWAIT_EQ, (uint64_t *)p, value, 0, order);
 }
 
-static inline void pawl_raw_await_cas(uint64_t *p, uint64_t from, uint64_t to, int order,
-				      enum pawl_wait how)
+static inline uint64_t pawl_raw_await_ne(const uint64_t *p, uint64_t value, int order)
 {
-	sim_await(SIM_AWAIT_CAS, p, from, to, order, how);
+	return sim_await(SIM_AWAIT_NE, (uint64_t *)p, value, 0, order);
 }
 
-static inline void pawl_raw_await_eq_rmw(uint64_t *p, uint64_t value, int order,
-					 enum pawl_wait how)
+static inline uint64_t pawl_raw_await_change(const uint64_t *p, uint64_t seen, int order)
 {
-	sim_await(SIM_AWAIT_EQ_RMW, p, value, 0, order, how);
+	return sim_await(SIM_AWAIT_CHANGE, (uint64_t *)p, seen, 0, order);
 }
 
-static inline void pawl_raw_await_ne_rmw(uint64_t *p, uint64_t value, int order,
-					 enum pawl_wait how)
+static inline void pawl_raw_await_cas(uint64_t *p, uint64_t from, uint64_t to, int order)
 {
-	sim_await(SIM_AWAIT_NE_RMW, p, value, 0, order, how);
+	sim_await(SIM_AWAIT_CAS, p, from, to, order);
 }
 
-static inline void pawl_raw_notify(const uint64_t *p, enum pawl_wait how)
+static inline void pawl_raw_await_eq_rmw(uint64_t *p, uint64_t value, int order)
 {
-	sim_notify(p, how);
+	sim_await(SIM_AWAIT_EQ_RMW, p, value, 0, order);
+}
+
+static inline void pawl_raw_await_ne_rmw(uint64_t *p, uint64_t value, int order)
+{
+	sim_await(SIM_AWAIT_NE_RMW, p, value, 0, order);
 }
 
 #endif /* PAWL_BACKEND_MEMORY_H */

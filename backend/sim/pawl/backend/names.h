@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the runtime supplies, under other names: so that simulated locks, which
+ * have a runtime of their own, can live in one program with native ones.
+ */
+#ifndef PAWL_BACKEND_NAMES_H
+#define PAWL_BACKEND_NAMES_H
+
+#define pawl_twa_slots	       sim_twa_slots
+#define pawl_hapax_slots       sim_hapax_slots
+#define pawl_hapax_vw_slots    sim_hapax_vw_slots
+#define pawl_hapax_block       sim_hapax_block
+#define pawl_node_new	       sim_node_new
+#define pawl_node_free	       sim_node_free
+#define pawl_thread_exit       sim_thread_exit
+#define pawl_die	       sim_die
+#define pawl_buckets	       sim_buckets
+#define pawl_park	       sim_park
+#define pawl_unpark	       sim_unpark
+#define pawl_bucket_lock       sim_bucket_lock
+#define pawl_bucket_unlock     sim_bucket_unlock
+#define pawl_bucket_find       sim_bucket_find
+#define pawl_bucket_append     sim_bucket_append
+#define pawl_bucket_remove     sim_bucket_remove
+#define pawl_bucket_count      sim_bucket_count
+#define pawl_bucket_uncount    sim_bucket_uncount
+#define pawl_parked_really     sim_parked_really
+#define pawl_park_fence	       sim_park_fence
+#define pawl_sleep	       sim_sleeper_sleep
+#define pawl_deadline_in       sim_deadline_in
+#define pawl_mutex_lock_slow   sim_mutex_lock_slow
+#define pawl_mutex_lock_until  sim_mutex_lock_until
+#define pawl_mutex_unlock_slow sim_mutex_unlock_slow
+#define pawl_mutex_wake	       sim_mutex_wake
+#define pawl_os_sleep	       sim_os_sleep
+#define pawl_os_wake	       sim_os_wake
+#define pawl_os_now	       sim_os_now
+#define pawl_mutex_enqueue     sim_mutex_enqueue
+#define pawl_mutex_lock_queued sim_mutex_lock_queued
+#define pawl_deadline_at       sim_deadline_at
+#define pawl_park_forget       sim_park_forget
+#define pawl_cond_wait_slow    sim_cond_wait_slow
+#define pawl_cond_wait_until   sim_cond_wait_until
+#define pawl_cond_signal_slow  sim_cond_signal_slow
+
+#endif /* PAWL_BACKEND_NAMES_H */

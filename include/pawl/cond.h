@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl/cond.h - condition variable for pawl_mutex.
+ *
+ * Choose it  to sleep until another thread, under the same mutex, has changed
+ *            something. Wait in a loop: a wake-up for no reason is allowed.
+ * Avoid it   with any other lock of the library.
+ * Source     pawl.
+ * Departs    from nothing.
+ * Cost       signal and broadcast with nobody waiting: 1 load; 8 bytes, 0 is
+ *            ready for use.
+ *
+ * State (waiters): how many threads sleep in the parking table under this
+ * address. A signal takes the first of them and puts it at the end of its
+ * mutex's queue; so a broadcast wakes one thread at the most, and the others
+ * follow as they get the mutex.
+ *
+ *   I1  A waiter is in the table, and counted, before it lets go of the mutex:
+ *       who then changes something under the mutex, and signals, sees it.
+ *   I2  A waiter that was signalled touches the condition variable no more.
+ *
+ * Order      the mutex does all of it.
+ * Lifetime   signal's and broadcast's last access to *c comes before the last
+ *            waiter is moved: it may free *c once it has the mutex.
+ * Checked    tests/runtime/cond.c; pawl check cond.
+ */
+#ifndef PAWL_COND_H
+#define PAWL_COND_H
+
+#include <pawl/mutex.h>
+
+struct pawl_cond {
+	pawl_atomic64 waiters;
+};
+
+#define PAWL_COND_INIT PAWL_ZERO
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+void pawl_cond_wait_slow(struct pawl_cond *c, struct pawl_mutex *m);
+int pawl_cond_wait_until(struct pawl_cond *c, struct pawl_mutex *m, clockid_t clock,
+			 const struct timespec *time);
+void pawl_cond_signal_slow(struct pawl_cond *c, bool all) __attribute__((cold));
+
+#ifdef __cplusplus
+}
+#endif
+
+/* Lets go of *m and sleeps until signalled, or for no reason; holds *m again
+ * on return. Requires the caller to own *m; all waiters use the same one. */
+static inline void pawl_cond_wait(struct pawl_cond *c, struct pawl_mutex *m)
+{
+	pawl_note_unlocking(m);
+	pawl_note_unlocked(m);
+	pawl_cond_wait_slow(c, m);
+	pawl_note_locking(m, false);
+	pawl_note_locked(m, false, true);
+}
+
+/*
+ * The same, until the clock (CLOCK_REALTIME or CLOCK_MONOTONIC) has reached the
+ * time. Returns 0, ETIMEDOUT, or EINVAL for another clock or a bad time, and
+ * then has not let go of *m. errno stays as it was.
+ */
+static inline int pawl_cond_timedwait(struct pawl_cond *c, struct pawl_mutex *m,
+				      clockid_t clock, const struct timespec *time)
+{
+	int error;
+
+	pawl_note_unlocking(m);
+	pawl_note_unlocked(m);
+	error = pawl_cond_wait_until(c, m, clock, time);
+	pawl_note_locking(m, false);
+	pawl_note_locked(m, false, true);
+	return error;
+}
+
+/* Wakes one waiter, if there is any. */
+static inline void pawl_cond_signal(struct pawl_cond *c)
+{
+	/* Relaxed: whoever is owed a wake-up was counted before (I1). */
+	if (pawl_load_relaxed(&c->waiters) != 0)
+		pawl_cond_signal_slow(c, false);
+}
+
+/* Wakes all waiters, one after the other as they get the mutex. */
+static inline void pawl_cond_broadcast(struct pawl_cond *c)
+{
+	/* Relaxed: whoever is owed a wake-up was counted before (I1). */
+	if (pawl_load_relaxed(&c->waiters) != 0)
+		pawl_cond_signal_slow(c, true);
+}
+
+#endif /* PAWL_COND_H */

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* The parking table. See pawl/park.h for the protocol and P1 to P3. */
+#include "parking.h"
+
+#include <pawl/thread.h>
+
+/* A waiter polls this long before it sleeps: about what the sleep would cost. */
+enum { PARK_SPIN_NS = 4000 };
+/* A waiter that must look elsewhere too does not sleep longer than this. */
+enum { PARK_LOOK_NS = 20 * 1000 * 1000 };
+
+struct pawl_bucket pawl_buckets[1 << PAWL_BUCKET_BITS];
+
+/* What wanted is when nobody is: 1 where every waker must pass a full fence,
+ * for want of a heavy one. */
+static pawl_atomic64 nobody;
+
+/*
+ * The lock of a bucket: 0 free, 1 held, 2 held and somebody may sleep for it.
+ * It guards a few instructions, so a short poll mostly does.
+ */
+void pawl_bucket_lock(struct pawl_bucket *bucket)
+{
+	struct pawl_spin spin;
+
+	if (pawl_cas_acquire(&bucket->lock, 0, 1)) /* [A] pairs with [R] */
+		return;
+	pawl_spin_begin(&spin, PARK_SPIN_NS);
+	while (pawl_spin_again(&spin))
+		if (pawl_cas_acquire(&bucket->lock, 0, 1)) /* [A] */
+			return;
+	while (pawl_exchange_acquire(&bucket->lock, 2) != 0) /* [A] */
+		pawl_os_sleep(&bucket->lock, 2, NULL);
+}
+
+void pawl_bucket_unlock(struct pawl_bucket *bucket)
+{
+	if (pawl_exchange_release(&bucket->lock, 0) == 2) /* [R] pairs with [A] */
+		pawl_os_wake(&bucket->lock);
+}
+
+struct pawl_sleeper *pawl_bucket_find(struct pawl_sleeper *from,
+				      const volatile void *address)
+{
+	while (from != NULL && from->address != address)
+		from = from->next;
+	return from;
+}
+
+void pawl_bucket_append(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper)
+{
+	sleeper->next = NULL;
+	sleeper->previous = bucket->last;
+	if (bucket->last != NULL)
+		bucket->last->next = sleeper;
+	else
+		bucket->first = sleeper;
+	bucket->last = sleeper;
+}
+
+void pawl_bucket_remove(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper)
+{
+	if (sleeper->previous != NULL)
+		sleeper->previous->next = sleeper->next;
+	else
+		bucket->first = sleeper->next;
+	if (sleeper->next != NULL)
+		sleeper->next->previous = sleeper->previous;
+	else
+		bucket->last = sleeper->previous;
+}
+
+void pawl_bucket_count(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper)
+{
+	/* Relaxed: changed under the lock only; wakers see it by [H] and [L]. */
+	pawl_store_relaxed(&bucket->wanted, pawl_load_relaxed(&bucket->wanted) + 1);
+	sleeper->counted = true;
+}
+
+void pawl_bucket_uncount(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper)
+{
+	if (!sleeper->counted)
+		return;
+	/* Relaxed: changed under the lock only; too high does no harm. */
+	pawl_store_relaxed(&bucket->wanted, pawl_load_relaxed(&bucket->wanted) - 1);
+	sleeper->counted = false;
+}
+
+/* From now on every waker takes the slow path, and passes a full fence. */
+static void fence_all_wakers(void)
+{
+	struct pawl_bucket *bucket;
+
+	/* Relaxed: whoever comes second finds nothing left to do. */
+	if (!pawl_cas_relaxed(&nobody, 0, 1))
+		return;
+	for (bucket = pawl_buckets; bucket < pawl_buckets + (1 << PAWL_BUCKET_BITS);
+	     bucket++) {
+		pawl_bucket_lock(bucket);
+		/* Relaxed: as in pawl_bucket_count. */
+		pawl_store_relaxed(&bucket->wanted,
+				   pawl_load_relaxed(&bucket->wanted) + 1);
+		pawl_bucket_unlock(bucket);
+	}
+}
+
+bool pawl_park_fence(void)
+{
+	bool before = pawl_load_relaxed(&nobody) == 0; /* Relaxed: changes once */
+
+	if (pawl_heavy_fence()) /* [H] pairs with [L] in pawl/park.h */
+		return true;
+	fence_all_wakers();
+	return !before;
+}
+
+bool pawl_parked_really(const struct pawl_bucket *bucket)
+{
+	pawl_full_fence(); /* [H] pairs with [H], where there is no heavy one */
+	/* Relaxed: after the fence; too high does no harm (P2). */
+	return pawl_load_relaxed(&bucket->wanted) != pawl_load_relaxed(&nobody);
+}
+
+bool pawl_sleep(struct pawl_sleeper *sleeper, const struct pawl_deadline *deadline)
+{
+	while (pawl_load_acquire(&sleeper->state) ==
+	       SLEEPER_ASLEEP) /* [W] pairs with [V] */
+		if (!pawl_os_sleep(&sleeper->state, SLEEPER_ASLEEP, deadline))
+			return false;
+	return true;
+}
+
+int pawl_deadline_at(struct pawl_deadline *deadline, clockid_t clock,
+		     const struct timespec *time)
+{
+	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)
+		return EINVAL;
+	if (time->tv_nsec < 0 || time->tv_nsec >= 1000000000)
+		return EINVAL;
+	deadline->realtime = clock == CLOCK_REALTIME;
+	deadline->time = *time;
+	/* The system takes no time before the clock's beginning. */
+	if (time->tv_sec < 0)
+		deadline->time = (struct timespec){.tv_sec = 0};
+	return 0;
+}
+
+struct pawl_deadline pawl_deadline_in(uint64_t ns)
+{
+	struct pawl_deadline deadline = {.realtime = false};
+	uint64_t then = pawl_os_now() + ns;
+
+	deadline.time.tv_sec = (time_t)(then / 1000000000u);
+	deadline.time.tv_nsec = (long)(then % 1000000000u);
+	return deadline;
+}
+
+static bool satisfied(enum pawl_until until, uint64_t wanted, uint64_t value)
+{
+	return (until == PAWL_UNTIL_EQ) == (wanted == value);
+}
+
+void pawl_park(const pawl_atomic64 *w, enum pawl_until until, uint64_t value)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(w);
+	struct pawl_sleeper me = {.address = w, .until = until, .value = value};
+	struct pawl_deadline deadline;
+	struct pawl_spin spin;
+	bool bounded = until == PAWL_UNTIL_CHANGE;
+
+	pawl_spin_begin(&spin, PARK_SPIN_NS);
+	do
+		/* Relaxed: the caller looks again, with the order it needs. */
+		if (satisfied(until, value, pawl_load_relaxed(w)))
+			return;
+	while (pawl_spin_again(&spin));
+
+	pawl_bucket_lock(bucket);
+	pawl_bucket_append(bucket, &me);
+	pawl_bucket_count(bucket, &me);
+	pawl_bucket_unlock(bucket);
+	if (!pawl_park_fence())
+		bounded = true;
+	if (bounded)
+		deadline = pawl_deadline_in(PARK_LOOK_NS);
+	/* Relaxed: P1; the caller looks again, with the order it needs. */
+	if (!satisfied(until, value, pawl_load_relaxed(w)) &&
+	    pawl_sleep(&me, bounded ? &deadline : NULL))
+		return;
+	/* Not woken: leave, unless somebody is waking us this moment. */
+	pawl_bucket_lock(bucket);
+	/* Relaxed: stored under the lock only. */
+	if (pawl_load_relaxed(&me.state) == SLEEPER_ASLEEP) {
+		pawl_bucket_uncount(bucket, &me);
+		pawl_bucket_remove(bucket, &me);
+	}
+	pawl_bucket_unlock(bucket);
+}
+
+void pawl_unpark(const pawl_atomic64 *w, uint64_t value)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(w);
+	struct pawl_sleeper *sleeper;
+
+	do {
+		if (!pawl_parked_really(bucket))
+			return;
+		pawl_bucket_lock(bucket);
+		sleeper = pawl_bucket_find(bucket->first, w);
+		while (sleeper != NULL &&
+		       !satisfied(sleeper->until, sleeper->value, value))
+			sleeper = pawl_bucket_find(sleeper->next, w);
+		if (sleeper != NULL) {
+			pawl_bucket_uncount(bucket, sleeper);
+			pawl_bucket_remove(bucket, sleeper);
+			pawl_store_release(&sleeper->state, SLEEPER_WOKEN); /* [V] P3 */
+		}
+		pawl_bucket_unlock(bucket);
+		if (sleeper != NULL)
+			pawl_os_wake(&sleeper->state); /* an address, no more */
+	} while (sleeper != NULL);
+}
+
+/* The child of a fork has one thread, and that one does not sleep. */
+void pawl_park_forget(void)
+{
+	struct pawl_bucket *bucket;
+
+	for (bucket = pawl_buckets; bucket < pawl_buckets + (1 << PAWL_BUCKET_BITS);
+	     bucket++) {
+		bucket->first = NULL;
+		bucket->last = NULL;
+		/* Relaxed: nobody else is there. */
+		pawl_store_relaxed(&bucket->lock, 0);
+		pawl_store_relaxed(&bucket->wanted, pawl_load_relaxed(&nobody));
+	}
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parking table from the inside: for park.c, mutex.c and cond.c, which put
+ * sleepers into the same buckets. See pawl/park.h for the protocol.
+ */
+#ifndef PAWL_RUNTIME_PARKING_H
+#define PAWL_RUNTIME_PARKING_H
+
+#include "os.h"
+
+#include <pawl/mutex.h>
+
+enum sleeper_state {
+	SLEEPER_ASLEEP, /* or about to be */
+	SLEEPER_WOKEN,	/* must look for itself */
+	SLEEPER_GRANTED /* owns what it was waiting for; it is off the list */
+};
+
+/*
+ * A waiting thread, on its stack. All but `state` belongs to the bucket's lock
+ * while it is in the list; state is stored under the lock, and is the last
+ * thing a waker touches (P3).
+ */
+struct pawl_sleeper {
+	pawl_atomic64 state;
+	const volatile void *address; /* what it waits on */
+	struct pawl_sleeper *next, *previous;
+	bool counted;		  /* in the bucket's `wanted` */
+	enum pawl_until until;	  /* pawl_park's only */
+	uint64_t value;		  /* pawl_park's only */
+	struct pawl_mutex *mutex; /* pawl_cond's only: which one it wants back */
+};
+
+void pawl_bucket_lock(struct pawl_bucket *bucket);
+void pawl_bucket_unlock(struct pawl_bucket *bucket);
+
+/* The following require the bucket's lock. */
+
+/* The first sleeper at or after `from` that waits on this address, or NULL. */
+struct pawl_sleeper *pawl_bucket_find(struct pawl_sleeper *from,
+				      const volatile void *address);
+void pawl_bucket_append(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper);
+void pawl_bucket_remove(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper);
+/* Makes wakers look (P2), or no longer, for this sleeper. */
+void pawl_bucket_count(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper);
+void pawl_bucket_uncount(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper);
+
+/* The waker's second look, in the slow path: false if nobody is counted. */
+bool pawl_parked_really(const struct pawl_bucket *bucket);
+
+/*
+ * The sleeper's side of P1, between counting itself and its last look at the
+ * word. Returns false where only bounded sleeps are safe: the system has just
+ * refused the heavy fence for the first time, and a waker may have slipped by.
+ */
+bool pawl_park_fence(void);
+
+/* Sleeps while the state is ASLEEP; false if the deadline passed first. */
+bool pawl_sleep(struct pawl_sleeper *sleeper, const struct pawl_deadline *deadline);
+
+/*
+ * A sleeper of another kind joins m's queue; requires m's bucket's lock. Returns
+ * true if it is the head now: it is marked woken, and the caller must wake it
+ * once the lock is gone. The sleeper must call pawl_mutex_lock_queued when it
+ * wakes up, and holds m when that returns.
+ */
+bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper);
+void pawl_mutex_lock_queued(struct pawl_mutex *m, struct pawl_sleeper *sleeper);
+
+/* Turns what callers pass into a deadline; 0, or EINVAL. */
+int pawl_deadline_at(struct pawl_deadline *deadline, clockid_t clock,
+		     const struct timespec *time);
+
+/* A deadline this many nanoseconds from now. */
+struct pawl_deadline pawl_deadline_in(uint64_t ns);
+
+/* Empties the table, in the child of a fork. */
+void pawl_park_forget(void);
+
+#endif /* PAWL_RUNTIME_PARKING_H */

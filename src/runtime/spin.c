@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Polite polling, measured in time: a PAUSE costs 10 to 140 cycles depending on
+ * the CPU, so counting them would mean something else on each.
+ */
+#include "os.h"
+
+#include <pawl/thread.h>
+
+/* The first poll comes after this long, and each next one after twice the
+ * last, up to the longest: a poll costs the holder a cache miss. */
+enum { SHORTEST_PAUSE = 30, LONGEST_PAUSE = 1000 };
+
+static bool alone; /* one CPU: who polls keeps the others from running */
+
+__attribute__((constructor)) static void count_cpus(void)
+{
+	alone = pawl_os_cpus() == 1;
+}
+
+void pawl_spin_begin(struct pawl_spin *spin, uint64_t ns)
+{
+	spin->until = alone ? 0 : pawl_os_now() + ns;
+	spin->pause = SHORTEST_PAUSE;
+}
+
+bool pawl_spin_again(struct pawl_spin *spin)
+{
+	uint64_t now = alone ? 0 : pawl_os_now();
+	uint64_t next = now + spin->pause;
+
+	if (now >= spin->until)
+		return false;
+	do
+		pawl_arch_pause();
+	while (pawl_os_now() < next);
+	if (spin->pause < LONGEST_PAUSE)
+		spin->pause *= 2;
+	return true;
+}
