@@ -1100,18 +1100,20 @@ static uint64_t coherence_fetch_add(uint64_t *p, uint64_t n, int order, const vo
 static void coherence_fence(enum sim_fence kind, const void *site)
 {
 	(void)site;
+	if (kind == SIM_FENCE_LIGHT)
+		return;
+	empty_buffer(catch_up());
 	if (kind == SIM_FENCE_HEAVY)
 		w.current->now += HEAVY;
 }
 
 static uint64_t coherence_await(enum sim_await kind, uint64_t *p, uint64_t value,
-				uint64_t to, int order, int how, const void *site)
+				uint64_t to, int order, const void *site)
 {
 	struct cpu *cpu = w.current;
 	uint64_t found;
 
 	(void)order;
-	(void)how;
 	cpu->kind = kind;
 	cpu->until = value;
 	cpu->to = to;
@@ -1155,11 +1157,17 @@ static uint64_t coherence_await(enum sim_await kind, uint64_t *p, uint64_t value
 	return cpu->value;
 }
 
-static void coherence_notify(const uint64_t *p, int how, const void *site)
+/* Every thread has a CPU to itself: nobody gains by sleeping. */
+static bool coherence_sleep(const uint64_t *p, uint64_t expected, bool timed,
+			    const void *site)
 {
-	(void)p;
-	(void)how;
-	(void)site;
+	(void)p, (void)expected, (void)timed, (void)site;
+	fatal("a lock whose waiters sleep cannot be simulated");
+}
+
+static void coherence_wake(const uint64_t *p, const void *site)
+{
+	(void)p, (void)site;
 }
 
 static void coherence_plain(const void *p, size_t size, bool write, const void *site)
@@ -1250,7 +1258,8 @@ static const struct sim_engine engine = {
 	.fetch_add = coherence_fetch_add,
 	.fence = coherence_fence,
 	.await = coherence_await,
-	.notify = coherence_notify,
+	.sleep = coherence_sleep,
+	.wake = coherence_wake,
 	.plain = coherence_plain,
 	.self = coherence_own_storage,
 	.one_in = coherence_one_in,
