@@ -13,6 +13,9 @@ static const struct command {
 } commands[] = {
 	{"list", "the locks and their properties", list_main},
 	{"bench", "compare locks on this machine", bench_main},
+#ifdef PAWL_SIM
+	{"sim", "compare locks on simulated machines", sim_main},
+#endif
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
