@@ -413,8 +413,8 @@ bool memory_describe(const void *p, char *to, size_t size)
 			return false;
 		describe(to, size, block->label != NULL ? block->label : "heap",
 			 block->label != NULL ? -1 : arena - 1,
-			 block->label != NULL ? offset % ARENA - block->offset :
-						offset % ARENA);
+			 block->label != NULL ? offset % ARENA - block->offset
+					      : offset % ARENA);
 		return true;
 	}
 	for (i = 0; i < MAX_THREADS; i++) {

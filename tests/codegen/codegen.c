@@ -30,15 +30,15 @@ struct executed {
 };
 
 /* The operations, one function each, as a user's compiler would build them. */
-#define PAWL_LOCK(id, name, admission, context, unlock, destroy, try, release, \
-		  lock_rmws, unlock_rmws, source)                              \
-	__attribute__((noinline)) static void id##_lock(void *l)               \
-	{                                                                      \
-		pawl_##id##_lock(l);                                           \
-	}                                                                      \
-	__attribute__((noinline)) static void id##_unlock(void *l)             \
-	{                                                                      \
-		pawl_##id##_unlock(l);                                         \
+#define PAWL_LOCK(id, name, admission, context, unlock, destroy, try, release, waiting, \
+		  lock_rmws, unlock_rmws, source)                                       \
+	__attribute__((noinline)) static void id##_lock(void *l)                        \
+	{                                                                               \
+		pawl_##id##_lock(l);                                                    \
+	}                                                                               \
+	__attribute__((noinline)) static void id##_unlock(void *l)                      \
+	{                                                                               \
+		pawl_##id##_unlock(l);                                                  \
 	}
 #include <pawl/locks.def>
 #undef PAWL_LOCK
@@ -48,8 +48,8 @@ static const struct operations {
 	void (*lock)(void *l);
 	void (*unlock)(void *l);
 } operations[] = {
-#define PAWL_LOCK(id, name, admission, context, unlock, destroy, try, release, \
-		  lock_rmws, unlock_rmws, source)                              \
+#define PAWL_LOCK(id, name, admission, context, unlock, destroy, try, release, waiting, \
+		  lock_rmws, unlock_rmws, source)                                       \
 	{name, id##_lock, id##_unlock},
 #include <pawl/locks.def>
 #undef PAWL_LOCK

@@ -13,4 +13,8 @@ struct child {
 
 struct child child_run(void (*run)(void));
 
+/* Makes the kernel refuse membarrier, for this process and what it executes;
+ * -1 if that cannot be had here. */
+int refuse_membarrier(void);
+
 #endif /* TESTS_CHILD_H */

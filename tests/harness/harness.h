@@ -30,12 +30,16 @@ struct lock_claim {
 	size_t more_count;
 };
 
-/* Runs all cases; returns the number that failed. */
+/* Runs all cases, on the lock that spins and on the one that parks; returns the
+ * number that failed. */
 int lock_tests(const struct lock_claim *claim);
 
 /* The lock under test. */
 extern const struct lock_type *under_test;
 extern const struct lock_claim *claimed;
+
+/* Whether the lock has an order, and an arrival changes its words. */
+bool arrivals_show(void);
 
 /* Ends the current case, saying why it does not apply. */
 void skip_because(const char *reason);

@@ -5,8 +5,8 @@
 
 int main(void)
 {
-	static const struct pawl_mutex init = PAWL_TAS_INIT;
-	const struct lock_claim claim = {.name = "mutex", .init = &init, .size = 8};
+	static const struct pawl_mutex init = PAWL_MUTEX_INIT;
+	const struct lock_claim claim = {.name = "mutex", .init = &init, .size = 16};
 
 	return lock_tests(&claim);
 }

@@ -11,13 +11,9 @@
 #include <pawl/atomic.h>
 
 #include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
 #include <linux/membarrier.h>
-#include <linux/seccomp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -138,23 +134,7 @@ static void light_side_is_light_where_membarrier_works(void **state)
 		print_message("membarrier is not available here\n");
 		skip();
 	}
-	assert_false(pawl_light_fence_is_full);
-}
-
-/* Makes the kernel refuse membarrier, for this process and what it executes. */
-static int refuse_membarrier(void)
-{
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = {COUNT_OF(filter), filter};
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-		return -1;
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+	assert_false(pawl_light_fence_full);
 }
 
 enum { NO_SECCOMP = 77 };
@@ -184,7 +164,7 @@ static void refusal_makes_the_light_side_full(void **state)
 
 static int main_refused(void)
 {
-	if (!pawl_light_fence_is_full) {
+	if (!pawl_light_fence_full) {
 		static const char text[] = "light fence is not full\n";
 
 		(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
