@@ -240,6 +240,24 @@ static void chained_thread(void *argument, int thread)
 		visit_lock(c, 1);
 }
 
+/* return: one thread comes back for more while others still wait. */
+static void return_thread(void *argument, int thread)
+{
+	struct check *c = argument;
+
+	visit_lock(c, 0);
+	if (thread == 0)
+		visit_lock(c, 0);
+}
+
+static void return_set_up(void *argument)
+{
+	struct check *c = argument;
+
+	set_up(c);
+	c->expected[0] = (uint64_t)c->threads + 1;
+}
+
 /* passed-on: the thread that unlocks is not the one that locked. */
 static void passed_on_thread(void *argument, int thread)
 {
@@ -291,6 +309,8 @@ const struct scenario scenarios[] = {
 	 set_up, neighbours_thread, finished},
 	{"chained", "a thread goes from one lock to another that is in use", 3, 3, 1, 1,
 	 always, passes, set_up, chained_thread, finished},
+	{"return", "one thread comes back while others still wait", 2, 0, 1, 4, always,
+	 passes, return_set_up, return_thread, finished},
 	{"passed-on", "another thread unlocks", 2, 0, 1, 4, passed_on_applies, passes,
 	 set_up, passed_on_thread, NULL},
 	{.name = NULL},

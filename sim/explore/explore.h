@@ -40,6 +40,7 @@ struct options {
 	uint64_t limit;		/* executions, blocked ones included; 0 = none */
 	bool keep_trace;	/* describe a failure on `trace` */
 	const char *choices;	/* repeat this execution only */
+	bool steadfast;		/* waits that may give up never do */
 	bool naive;		/* every interleaving: the search's own test */
 	bool stuck_is_complete; /* a deadlock is an execution like others */
 	/* Called with each complete graph; for tests. */

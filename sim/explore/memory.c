@@ -219,10 +219,19 @@ static struct cell *find_static(const char *p)
 	return NULL;
 }
 
+static bool is_static(const struct cell *cell)
+{
+	return cell >= static_cells && cell < static_cells + STATIC_WORDS;
+}
+
+bool memory_is_constant(const struct cell *cell, bool write)
+{
+	return is_static(cell) && !write && !cell->atomic && cell->saved != run;
+}
+
 void memory_save(struct cell *cell)
 {
-	if (cell < static_cells || cell >= static_cells + STATIC_WORDS ||
-	    cell->saved == run)
+	if (!is_static(cell) || cell->saved == run)
 		return;
 	cell->saved = run;
 	saved[saved_count].word = (uint64_t *)(uintptr_t)cell->address;

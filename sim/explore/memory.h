@@ -46,6 +46,9 @@ struct cell *memory_find(const void *p, enum memory_state *state, int *owner);
 /* Called before a word is written, so that memory_reset can undo it. */
 void memory_save(struct cell *cell);
 
+/* True of reads of static words that nobody writes: of no interest. */
+bool memory_is_constant(const struct cell *cell, bool write);
+
 /* A word that goes with the one at p, even if that one is gone. */
 uint64_t *memory_beside(const void *p);
 

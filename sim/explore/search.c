@@ -915,7 +915,7 @@ static void plain_word(const char *p, bool write, const void *site)
 		return;
 	current_site = site;
 	current_address = p;
-	if (cell == NULL || !(write && cell->atomic))
+	if (cell == NULL || !((write && cell->atomic) || memory_is_constant(cell, write)))
 		note_plain(write ? "write" : "read", p, 8, site);
 	cell = access_cell(p, true);
 	if (write)
@@ -1373,7 +1373,7 @@ static void quiesce(void)
 			continue;
 		stuck = t;
 		lost = lost || missed(e);
-		if (e->operation != OP_AWAIT_CHANGE)
+		if (e->operation != OP_AWAIT_CHANGE || options->steadfast)
 			continue;
 		for (i = graph.length[t] - 1; i >= 0; i--)
 			if (graph.events[t][i].kind == EVENT_GIVE_UP)

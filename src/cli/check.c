@@ -18,7 +18,7 @@ struct request {
 	int threads, episodes, limit, repeat; /* 0 = not given */
 	enum model model;
 	const char *scenario, *json, *replay, *load;
-	bool list, full;
+	bool list, full, steadfast;
 	const struct lock_type *locks[MAX_LOCKS];
 	size_t lock_count;
 	bool named; /* locks were named: what is wrong with them is wanted */
@@ -166,11 +166,10 @@ static void add_usual_cases(const struct request *request, const struct lock_typ
 		return;
 	}
 	add_case(type, scenario, 3, 1);
-	if (is_basic(scenario) || request->full)
+	if (is_basic(scenario) || request->full) {
 		add_case(type, scenario, 2, 3);
-	if (!request->full)
-		return;
-	add_case(type, scenario, 4, 1);
+		add_case(type, scenario, 4, 1);
+	}
 }
 
 static void plan(const struct request *request)
@@ -308,6 +307,7 @@ static int run(const struct request *request)
 			.model = request->model,
 			.limit = (uint64_t)request->limit,
 			.keep_trace = true,
+			.steadfast = request->steadfast,
 			.progress = progress,
 			.context = &position,
 		};
@@ -341,11 +341,11 @@ static int run(const struct request *request)
 }
 
 /* Repeats one execution; the token says which. */
-static int replay(const char *token)
+static int replay(const char *token, bool steadfast)
 {
 	char text[TOKEN_SIZE + 128], *rest = text, *field[6];
 	struct check_case c = {.type = NULL};
-	struct options options = {.keep_trace = true};
+	struct options options = {.keep_trace = true, .steadfast = steadfast};
 	size_t i;
 
 	if (snprintf(text, sizeof(text), "%s", token) >= (int)sizeof(text))
@@ -422,6 +422,8 @@ int check_main(int argc, char **argv)
 		 &request.load},
 		{"repeat", "N", "explore each case N times, to measure speed",
 		 parse_positive, &request.repeat},
+		{"steadfast", NULL, "waits that may give up now and then never do",
+		 parse_flag, &request.steadfast},
 		{"list", NULL, "list the scenarios", parse_flag, &request.list},
 		{.name = NULL},
 	};
@@ -454,7 +456,7 @@ int check_main(int argc, char **argv)
 	if (request.load != NULL)
 		load_locks(request.load);
 	if (request.replay != NULL)
-		return replay(request.replay);
+		return replay(request.replay, request.steadfast);
 	if (request.scenario != NULL)
 		need_scenario(request.scenario);
 	choose_locks(&request, count, argv + 1);
