@@ -63,6 +63,7 @@ struct line {
 	bool scheduled;	     /* an event will serve the queue */
 	int16_t first, last; /* requests */
 	uint16_t waiters;
+	uint16_t bypassed; /* how often the first request was */
 	uint64_t free_at;
 	uint64_t copies[WORDS];	 /* caches */
 	uint64_t polling[WORDS]; /* CPUs */
@@ -689,15 +690,43 @@ static void serve_write(struct cpu *cpu, const struct request *r, uint64_t start
 	at(done, DONE, number_of(cpu, (unsigned)(r - cpu->requests)));
 }
 
+/*
+ * Takes the next request from the queue. A socket passes a line around among its
+ * own cores before it lets another have it, up to `batch` times.
+ */
+static unsigned take(struct line *line, uint64_t time)
+{
+	int16_t first = line->first, number, before = first;
+	unsigned node = line->owner == NOBODY ? 0 : w.cache_node[line->owner];
+
+	if (w.m.sockets > 1 && line->owner != NOBODY && line->exclusive &&
+	    line->bypassed < w.m.batch && w.cpus[first / REQUESTS].node != node) {
+		for (number = request_of((unsigned)first)->next; number != NOBODY;
+		     before = number, number = request_of((unsigned)number)->next) {
+			struct request *r = request_of((unsigned)number);
+
+			if (w.cpus[number / REQUESTS].node != node || r->arrival > time)
+				continue;
+			request_of((unsigned)before)->next = r->next;
+			if (line->last == number)
+				line->last = before;
+			line->bypassed++;
+			return (unsigned)number;
+		}
+	}
+	line->bypassed = 0;
+	line->first = request_of((unsigned)first)->next;
+	return (unsigned)first;
+}
+
 static void serve(struct line *line, uint64_t start)
 {
-	unsigned number = (unsigned)line->first;
+	unsigned number = take(line, start);
 	struct cpu *cpu = &w.cpus[number / REQUESTS];
 	struct request *r = request_of(number);
 	bool in_cluster = settled_in_cluster(line, cpu, r->write);
 
 	w.now = start;
-	line->first = r->next;
 	/* Sent to the cluster, which has to pass it on to the home. */
 	if (r->in_cluster && !in_cluster)
 		start += leg(cpu->node, line->home, false);
