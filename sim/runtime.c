@@ -50,7 +50,9 @@ bool sim_thread_wants_exit(const void *thread)
  */
 __attribute__((no_sanitize_thread)) uint64_t sim_hapax_block(void)
 {
-	return ++blocks_used << PAWL_HAPAX_BLOCK_BITS;
+	uint64_t block = sim_engine->serial != NULL ? sim_engine->serial() : ++blocks_used;
+
+	return block << PAWL_HAPAX_BLOCK_BITS;
 }
 
 struct pawl_node *sim_node_new(void)

@@ -68,7 +68,7 @@ bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper);
 void pawl_mutex_lock_queued(struct pawl_mutex *m, struct pawl_sleeper *sleeper);
 
 /* Turns what callers pass into a deadline; 0, or EINVAL. */
-int pawl_deadline_at(struct pawl_deadline *deadline, clockid_t clock,
+int pawl_deadline_at(struct pawl_deadline *deadline, int clock,
 		     const struct timespec *time);
 
 /* A deadline this many nanoseconds from now. */
