@@ -142,6 +142,8 @@ static struct world {
 	struct event *events;
 	size_t count, room;
 	uint32_t order;
+	struct event *give_ups; /* a ring */
+	size_t oldest, waiting, ring;
 
 	struct line **table; /* hash of lines */
 	size_t table_size, lines;
@@ -253,6 +255,52 @@ static struct event pop(void)
 	}
 	w.events[i] = moved;
 	return first;
+}
+
+/*
+ * Waits on a hint all end after the same time, so the events that end them come
+ * in order by themselves. There is one for every waiter of some locks: in the
+ * heap they would slow all others down.
+ */
+static void at_deadline(uint64_t time, uint32_t which)
+{
+	struct event event = {time, w.order++, (uint32_t)GIVE_UP << 24 | which};
+	size_t i;
+
+	if (w.waiting == w.ring) {
+		struct event *ring = get((w.ring * 2 + 1024) * sizeof(*ring));
+
+		for (i = 0; i < w.waiting; i++)
+			ring[i] = w.give_ups[(w.oldest + i) % w.ring];
+		free(w.give_ups);
+		w.give_ups = ring;
+		w.ring = w.ring * 2 + 1024;
+		w.oldest = 0;
+	}
+	w.give_ups[(w.oldest + w.waiting++) % w.ring] = event;
+}
+
+/* When the next thing happens. */
+static uint64_t next_time(void)
+{
+	uint64_t time = w.count != 0 ? w.events[0].time : UINT64_MAX;
+
+	if (w.waiting != 0 && w.give_ups[w.oldest].time < time)
+		time = w.give_ups[w.oldest].time;
+	return time;
+}
+
+static struct event next_event(void)
+{
+	struct event event;
+
+	if (w.waiting == 0 ||
+	    (w.count != 0 && before(&w.events[0], &w.give_ups[w.oldest])))
+		return pop();
+	event = w.give_ups[w.oldest];
+	w.oldest = (w.oldest + 1) % w.ring;
+	w.waiting--;
+	return event;
 }
 
 /* Lines and their homes. */
@@ -746,7 +794,7 @@ static void serve_queue(struct line *line)
 
 		if (start < line->free_at)
 			start = line->free_at;
-		if (start > w.now && w.count != 0 && w.events[0].time <= start) {
+		if (start > w.now && next_time() <= start) {
 			at(start, SERVE, line->number);
 			return;
 		}
@@ -964,8 +1012,8 @@ bool coherence_run(void)
 {
 	unsigned i;
 
-	while (!w.stopped && w.count != 0)
-		handle(pop());
+	while (!w.stopped && next_time() != UINT64_MAX)
+		handle(next_event());
 	for (i = 0; i < w.setup.threads && !w.stopped; i++)
 		if (w.cpus[i].run != NULL && !w.cpus[i].finished)
 			return false;
@@ -979,7 +1027,7 @@ static struct cpu *catch_up(void)
 {
 	struct cpu *cpu = w.current;
 
-	if (w.count != 0 && w.events[0].time < cpu->now) {
+	if (next_time() < cpu->now) {
 		at(cpu->now, RUN, cpu->number);
 		sim_fiber_yield(cpu->fiber);
 	}
@@ -1180,7 +1228,7 @@ static uint64_t coherence_await(enum sim_await kind, uint64_t *p, uint64_t value
 	}
 	cpu->deadline = w.now + w.m.look;
 	if (kind == SIM_AWAIT_CHANGE && w.m.look < NEVER)
-		at(cpu->deadline, GIVE_UP, cpu->number);
+		at_deadline(cpu->deadline, cpu->number);
 	sim_fiber_yield(cpu->fiber);
 	cpu->now += waits_by_rmw(cpu) ? w.m.rmw : w.m.hit;
 	return cpu->value;
@@ -1405,6 +1453,7 @@ void coherence_close(void)
 	free(w.table);
 	free(w.pages);
 	free(w.events);
+	free(w.give_ups);
 	memset(&w, 0, sizeof(w));
 	sim_engine = NULL;
 }
