@@ -321,9 +321,10 @@ static uint16_t page_home(uint64_t address, unsigned toucher)
 		if (w.pages[i].number == number)
 			return w.pages[i].home;
 	/* By order of appearance: addresses differ from run to run. */
-	w.pages[i].home = w.setup.homes == HOMES_FIRST_TOUCH
-				  ? w.cpus[toucher].node
-				  : (uint16_t)(w.page_count % w.m.sockets);
+	node = w.cpus[toucher].node;
+	if (w.setup.homes == HOMES_BY_ADDRESS)
+		node = (unsigned)w.page_count % w.m.sockets;
+	w.pages[i].home = (uint16_t)node;
 	w.pages[i].number = number;
 	w.page_count++;
 	return w.pages[i].home;
