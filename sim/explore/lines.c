@@ -55,12 +55,12 @@ static void leave_seam(Dwarf_Die *unit, Dwarf_Addr address, const char **file, i
 			const char *name;
 
 			if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine ||
-			    dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_file,
-						       &attribute),
-					    &call_file) != 0 ||
-			    dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_line,
-						       &attribute),
-					    &call_line) != 0)
+			    dwarf_formudata(
+				    dwarf_attr(&scopes[i], DW_AT_call_file, &attribute),
+				    &call_file) != 0 ||
+			    dwarf_formudata(
+				    dwarf_attr(&scopes[i], DW_AT_call_line, &attribute),
+				    &call_line) != 0)
 				continue;
 			name = dwarf_filesrc(files, call_file, NULL, NULL);
 			if (name == NULL)

@@ -221,7 +221,8 @@ static struct cell *find_static(const char *p)
 
 void memory_save(struct cell *cell)
 {
-	if (cell < static_cells || cell >= static_cells + STATIC_WORDS || cell->saved == run)
+	if (cell < static_cells || cell >= static_cells + STATIC_WORDS ||
+	    cell->saved == run)
 		return;
 	cell->saved = run;
 	saved[saved_count].word = (uint64_t *)(uintptr_t)cell->address;
@@ -403,8 +404,8 @@ bool memory_describe(const void *p, char *to, size_t size)
 			return false;
 		describe(to, size, block->label != NULL ? block->label : "heap",
 			 block->label != NULL ? -1 : arena - 1,
-			 block->label != NULL ? offset % ARENA - block->offset :
-						offset % ARENA);
+			 block->label != NULL ? offset % ARENA - block->offset
+					      : offset % ARENA);
 		return true;
 	}
 	for (i = 0; i < MAX_THREADS; i++) {

@@ -13,11 +13,11 @@
  * its events must have happened for its last such access to have happened. */
 struct cell {
 	const uint64_t *address;
-	uint32_t run;	  /* in which the rest was written */
-	uint32_t freed;	  /* the run in which it was freed */
-	uint32_t saved;	  /* the run in which it was first written; static words */
-	uint8_t location; /* name in the graph */
-	bool atomic;	  /* ever accessed atomically, in any execution */
+	uint32_t run;	      /* in which the rest was written */
+	uint32_t freed;	      /* the run in which it was freed */
+	uint32_t saved;	      /* the run in which it was first written; static words */
+	uint8_t location;     /* name in the graph */
+	bool atomic;	      /* ever accessed atomically, in any execution */
 	bool written_plainly; /* before it was known to be atomic */
 	clock_vector plain_reads, plain_writes, atomic_reads, atomic_writes;
 };
