@@ -63,6 +63,7 @@ struct line {
 	bool scheduled;	     /* an event will serve the queue */
 	int16_t first, last; /* requests */
 	uint16_t waiters;
+	uint16_t bypassed; /* how often the first request was */
 	uint64_t free_at;
 	uint64_t copies[WORDS];	 /* caches */
 	uint64_t polling[WORDS]; /* CPUs */
@@ -141,6 +142,8 @@ static struct world {
 	struct event *events;
 	size_t count, room;
 	uint32_t order;
+	struct event *give_ups; /* a ring */
+	size_t oldest, waiting, ring;
 
 	struct line **table; /* hash of lines */
 	size_t table_size, lines;
@@ -254,6 +257,52 @@ static struct event pop(void)
 	return first;
 }
 
+/*
+ * Waits on a hint all end after the same time, so the events that end them come
+ * in order by themselves. There is one for every waiter of some locks: in the
+ * heap they would slow all others down.
+ */
+static void at_deadline(uint64_t time, uint32_t which)
+{
+	struct event event = {time, w.order++, (uint32_t)GIVE_UP << 24 | which};
+	size_t i;
+
+	if (w.waiting == w.ring) {
+		struct event *ring = get((w.ring * 2 + 1024) * sizeof(*ring));
+
+		for (i = 0; i < w.waiting; i++)
+			ring[i] = w.give_ups[(w.oldest + i) % w.ring];
+		free(w.give_ups);
+		w.give_ups = ring;
+		w.ring = w.ring * 2 + 1024;
+		w.oldest = 0;
+	}
+	w.give_ups[(w.oldest + w.waiting++) % w.ring] = event;
+}
+
+/* When the next thing happens. */
+static uint64_t next_time(void)
+{
+	uint64_t time = w.count != 0 ? w.events[0].time : UINT64_MAX;
+
+	if (w.waiting != 0 && w.give_ups[w.oldest].time < time)
+		time = w.give_ups[w.oldest].time;
+	return time;
+}
+
+static struct event next_event(void)
+{
+	struct event event;
+
+	if (w.waiting == 0 ||
+	    (w.count != 0 && before(&w.events[0], &w.give_ups[w.oldest])))
+		return pop();
+	event = w.give_ups[w.oldest];
+	w.oldest = (w.oldest + 1) % w.ring;
+	w.waiting--;
+	return event;
+}
+
 /* Lines and their homes. */
 
 static uint16_t page_home(uint64_t address, unsigned toucher)
@@ -272,9 +321,10 @@ static uint16_t page_home(uint64_t address, unsigned toucher)
 		if (w.pages[i].number == number)
 			return w.pages[i].home;
 	/* By order of appearance: addresses differ from run to run. */
-	w.pages[i].home = w.setup.homes == HOMES_FIRST_TOUCH
-				  ? w.cpus[toucher].node
-				  : (uint16_t)(w.page_count % w.m.sockets);
+	node = w.cpus[toucher].node;
+	if (w.setup.homes == HOMES_BY_ADDRESS)
+		node = (unsigned)w.page_count % w.m.sockets;
+	w.pages[i].home = (uint16_t)node;
 	w.pages[i].number = number;
 	w.page_count++;
 	return w.pages[i].home;
@@ -689,15 +739,43 @@ static void serve_write(struct cpu *cpu, const struct request *r, uint64_t start
 	at(done, DONE, number_of(cpu, (unsigned)(r - cpu->requests)));
 }
 
+/*
+ * Takes the next request from the queue. A socket passes a line around among its
+ * own cores before it lets another have it, up to `batch` times.
+ */
+static unsigned take(struct line *line, uint64_t time)
+{
+	int16_t first = line->first, number, before = first;
+	unsigned node = line->owner == NOBODY ? 0 : w.cache_node[line->owner];
+
+	if (w.m.sockets > 1 && line->owner != NOBODY && line->exclusive &&
+	    line->bypassed < w.m.batch && w.cpus[first / REQUESTS].node != node) {
+		for (number = request_of((unsigned)first)->next; number != NOBODY;
+		     before = number, number = request_of((unsigned)number)->next) {
+			struct request *r = request_of((unsigned)number);
+
+			if (w.cpus[number / REQUESTS].node != node || r->arrival > time)
+				continue;
+			request_of((unsigned)before)->next = r->next;
+			if (line->last == number)
+				line->last = before;
+			line->bypassed++;
+			return (unsigned)number;
+		}
+	}
+	line->bypassed = 0;
+	line->first = request_of((unsigned)first)->next;
+	return (unsigned)first;
+}
+
 static void serve(struct line *line, uint64_t start)
 {
-	unsigned number = (unsigned)line->first;
+	unsigned number = take(line, start);
 	struct cpu *cpu = &w.cpus[number / REQUESTS];
 	struct request *r = request_of(number);
 	bool in_cluster = settled_in_cluster(line, cpu, r->write);
 
 	w.now = start;
-	line->first = r->next;
 	/* Sent to the cluster, which has to pass it on to the home. */
 	if (r->in_cluster && !in_cluster)
 		start += leg(cpu->node, line->home, false);
@@ -717,7 +795,7 @@ static void serve_queue(struct line *line)
 
 		if (start < line->free_at)
 			start = line->free_at;
-		if (start > w.now && w.count != 0 && w.events[0].time <= start) {
+		if (start > w.now && next_time() <= start) {
 			at(start, SERVE, line->number);
 			return;
 		}
@@ -935,8 +1013,8 @@ bool coherence_run(void)
 {
 	unsigned i;
 
-	while (!w.stopped && w.count != 0)
-		handle(pop());
+	while (!w.stopped && next_time() != UINT64_MAX)
+		handle(next_event());
 	for (i = 0; i < w.setup.threads && !w.stopped; i++)
 		if (w.cpus[i].run != NULL && !w.cpus[i].finished)
 			return false;
@@ -950,7 +1028,7 @@ static struct cpu *catch_up(void)
 {
 	struct cpu *cpu = w.current;
 
-	if (w.count != 0 && w.events[0].time < cpu->now) {
+	if (next_time() < cpu->now) {
 		at(cpu->now, RUN, cpu->number);
 		sim_fiber_yield(cpu->fiber);
 	}
@@ -1151,7 +1229,7 @@ static uint64_t coherence_await(enum sim_await kind, uint64_t *p, uint64_t value
 	}
 	cpu->deadline = w.now + w.m.look;
 	if (kind == SIM_AWAIT_CHANGE && w.m.look < NEVER)
-		at(cpu->deadline, GIVE_UP, cpu->number);
+		at_deadline(cpu->deadline, cpu->number);
 	sim_fiber_yield(cpu->fiber);
 	cpu->now += waits_by_rmw(cpu) ? w.m.rmw : w.m.hit;
 	return cpu->value;
@@ -1376,6 +1454,7 @@ void coherence_close(void)
 	free(w.table);
 	free(w.pages);
 	free(w.events);
+	free(w.give_ups);
 	memset(&w, 0, sizeof(w));
 	sim_engine = NULL;
 }

@@ -22,6 +22,7 @@ static const struct key {
 	{"cores", COUNT, offsetof(struct machine, cores), MACHINE_MAX_CPUS},
 	{"smt", COUNT, offsetof(struct machine, smt), 8},
 	{"protocol", PROTOCOL, 0, 0},
+	{"batch", COUNT, offsetof(struct machine, batch), 1000},
 	{"hit", TIME, offsetof(struct machine, hit), 1e9},
 	{"rmw", TIME, offsetof(struct machine, rmw), 1e9},
 	{"core", TIME, offsetof(struct machine, core), 1e9},

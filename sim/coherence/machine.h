@@ -24,14 +24,15 @@ struct machine {
 	unsigned cores;	   /* in a cluster */
 	unsigned smt;	   /* threads on a core, which share its caches */
 	enum protocol protocol;
-	uint64_t hit;	     /* a load or store that hits */
-	uint64_t rmw;	     /* a read-modify-write that hits */
-	uint64_t core;	     /* from one thread of a core to the other */
-	uint64_t cluster;    /* line modified by another core of the cluster */
-	uint64_t socket;     /* ... by another cluster of the socket */
-	uint64_t remote;     /* ... by another socket */
-	uint64_t memory;     /* a line that no cache holds */
-	uint64_t directory;  /* until the home takes the next request for a line */
+	unsigned batch;	    /* times a socket passes a line on inside before it lets go */
+	uint64_t hit;	    /* a load or store that hits */
+	uint64_t rmw;	    /* a read-modify-write that hits */
+	uint64_t core;	    /* from one thread of a core to the other */
+	uint64_t cluster;   /* line modified by another core of the cluster */
+	uint64_t socket;    /* ... by another cluster of the socket */
+	uint64_t remote;    /* ... by another socket */
+	uint64_t memory;    /* a line that no cache holds */
+	uint64_t directory; /* until the home takes the next request for a line */
 	uint64_t invalidate; /* for each copy that a write removes */
 	uint64_t poll;	     /* from one look of a waiter to the next */
 	uint64_t look;	     /* until a waiter on a hint looks for itself */

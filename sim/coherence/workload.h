@@ -36,7 +36,7 @@ struct workload_result {
 /* Whether `lock` names what the workload can be run with. */
 bool workload_knows(enum workload workload, const char *lock);
 
-/* The names it can be run with, ended by NULL; *room is filled for locks. */
+/* The names it can be run with, ended by NULL. */
 const char *const *workload_subjects(enum workload workload);
 
 struct workload_result workload_run(const struct workload_setup *setup);

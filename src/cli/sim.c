@@ -466,7 +466,7 @@ int sim_main(int argc, char **argv)
 		 &request.cs},
 		{"ncs", "N", "outside of it, a random number of steps in [0, N) (0)",
 		 parse_natural, &request.ncs},
-		{"preset", "NAME", "one of the experiments below (max)", parse_preset,
+		{"preset", "NAME", "one of the experiments above (max)", parse_preset,
 		 &request.preset},
 		{"episodes", "N", "to be simulated in a run (20000)", parse_positive,
 		 &request.episodes},
