@@ -66,10 +66,11 @@ static inline void pawl_clh_release(struct pawl_clh_core *l,
 				    struct pawl_clh_context *context, enum pawl_wait how)
 {
 	(void)l;
-	if (__builtin_expect(context->ahead != NULL, true))
-		pawl_node_put(context->ahead);	      /* I3 */
 	pawl_store_release(&context->mine->ready, 1); /* [R] I2 */
 	pawl_notify(&context->mine->ready, 1, how);
+	/* Only now: it writes to a line that others have read. */
+	if (__builtin_expect(context->ahead != NULL, true))
+		pawl_node_put(context->ahead); /* I3 */
 }
 
 PAWL_FACE_CONTEXT(clh);

@@ -4,12 +4,13 @@
  *
  * Choose it  for strict arrival order under steady contention: a hand-over
  *            touches the slot alone, not the lock.
- * Avoid it   uncontended on a hot path (unlock pays a full barrier; hapax.h
- *            does not) and when threads may outnumber CPUs.
+ * Avoid it   uncontended on a hot path (unlock pays two read-modify-writes;
+ *            hapax.h none) and when threads may outnumber CPUs.
  * Source     Dice & Kogan, "Hapax Locks", PPoPP 2026, section 4, listing 3.
- * Departs    from it: unlock looks at the slot before it tries to clear it,
- *            so that the uncontended pair has two read-modify-writes, not four.
- * Cost       lock 1 RMW, unlock 1 RMW; 24 bytes (core 16), 0 = free. The
+ * Departs    from it: unlock's second attempt looks at the slot before it tries
+ *            to clear it. The first does not: the look would cost a second
+ *            miss on the hand-over path (docs/simulation.md).
+ * Cost       lock 1 RMW, unlock 2 RMW; 24 bytes (core 16), 0 = free. The
  *            array has 4096 slots for all locks of the process.
  *
  * State (arrive, depart) and slot[hash(lock, value)]: 0 or the value whose
@@ -98,9 +99,7 @@ static inline void pawl_hapax_vw_release(struct pawl_hapax_vw_core *l,
 	uint64_t mine = context->episode.hapax;
 	pawl_atomic64 *slot = &pawl_hapax_vw_slots[pawl_hapax_index(&l->body, mine)];
 
-	/* Relaxed: a look before the leap; [S] decides. */
-	if (pawl_load_relaxed(slot) == mine &&
-	    pawl_cas_release(slot, mine, 0)) { /* [S] I1 */
+	if (pawl_cas_release(slot, mine, 0)) { /* [S] I1 */
 		pawl_notify(slot, 0, how);
 		return;
 	}

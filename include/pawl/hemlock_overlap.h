@@ -23,10 +23,10 @@
  *   I5  A thread's storage goes only after its mailbox is empty.
  *
  * Order      [T], [F], [A], [C], [R] as in hemlock.h. [E] pairs with [C]: the
- *            mailbox may be used again. [Q] pairs with [C]: I4.
+ *            mailbox may be freed. To use it again needs no order but its own.
  * Lifetime   [F], or else [R], is unlock's last access to *l.
  * Checked    tests/locks/hemlock_overlap.c; pawl check hemlock-overlap;
- *            mutants A, R, C, E, Q, I4, I5.
+ *            mutants A, R, C, E, I4, I5.
  */
 #ifndef PAWL_HEMLOCK_OVERLAP_H
 #define PAWL_HEMLOCK_OVERLAP_H
@@ -45,7 +45,8 @@ static inline void pawl_hemlock_overlap_acquire(struct pawl_hemlock_overlap *l,
 {
 	pawl_atomic64 *grant = &pawl_self()->overlap_grant;
 
-	pawl_await_ne_acquire(grant, pawl_hemlock_name(&l->queue), how); /* [Q] I4 */
+	/* Relaxed: [T] passes on what we read here (I4). */
+	pawl_await_ne_relaxed(grant, pawl_hemlock_name(&l->queue), how);
 	pawl_hemlock_acquire_grant(&l->queue, grant, how);
 }
 
@@ -54,7 +55,8 @@ static inline bool pawl_hemlock_overlap_try_acquire(struct pawl_hemlock_overlap 
 {
 	pawl_atomic64 *grant = &pawl_self()->overlap_grant;
 
-	if (pawl_load_acquire(grant) == pawl_hemlock_name(&l->queue)) /* [Q] I4 */
+	/* Relaxed: as above (I4). */
+	if (pawl_load_relaxed(grant) == pawl_hemlock_name(&l->queue))
 		return false; /* somebody waits, hence it is not free */
 	return pawl_hemlock_enter_if_empty(&l->queue, grant);
 }
@@ -68,8 +70,9 @@ static inline void pawl_hemlock_overlap_release(struct pawl_hemlock_overlap *l,
 
 	if (__builtin_expect(pawl_hemlock_leave_if_last(&l->queue, grant), true))
 		return;
-	pawl_at_thread_exit();					 /* I5 */
-	pawl_await_eq_acquire(grant, 0, how);			 /* [E] I3 */
+	pawl_at_thread_exit(); /* I5 */
+	/* Relaxed: [R] comes after the 0 in the mailbox's own order (I3). */
+	pawl_await_eq_relaxed(grant, 0, how);
 	pawl_store_release(grant, pawl_hemlock_name(&l->queue)); /* [R] I2 */
 	pawl_notify(grant, pawl_hemlock_name(&l->queue), how);
 	if (__builtin_expect(self->exited, false))

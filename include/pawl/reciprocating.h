@@ -95,7 +95,7 @@ static inline struct pawl_element *pawl_reciprocating_turn(pawl_atomic64 *arriva
 	if (__builtin_expect(pawl_cas_release(arrivals, end, 0), true)) /* [F] */
 		return NULL;
 	return (struct pawl_element *)pawl_pointer(
-		pawl_exchange_acq_rel(arrivals, PAWL_RECIPROCATING_LOCKED)); /* [D] I1 */
+		pawl_exchange_acquire(arrivals, PAWL_RECIPROCATING_LOCKED)); /* [D] I1 */
 }
 
 /* Waits its turn, then owns *l. Not recursive. */

@@ -89,8 +89,9 @@ static inline uint64_t pawl_raw_await_ne(const uint64_t *p, uint64_t value, int 
 	return seen;
 }
 
-/* How many polls a waiter spends on a hint before it looks for itself. */
-enum { PAWL_POLLS_PER_LOOK = 1024 };
+/* How many polls a waiter spends on a hint before it looks for itself: a look
+ * is a miss, and hardly ever finds anything. */
+enum { PAWL_POLLS_PER_LOOK = 1 << 16 };
 
 static inline uint64_t pawl_raw_await_change(const uint64_t *p, uint64_t seen, int order)
 {
