@@ -18,6 +18,7 @@
 enum { SIM_MAX_WAITING_SLOTS = 4096 };
 extern size_t sim_waiting_slots;      /* a power of two, at most the above */
 extern unsigned sim_hapax_block_bits; /* at least 1 */
+extern uint64_t sim_mutex_bypass;     /* at least 1 */
 
 enum sim_fence {
 	SIM_FENCE_LIGHT,

@@ -41,7 +41,7 @@
 #ifndef PAWL_MUTEX_H
 #define PAWL_MUTEX_H
 
-#include <pawl/atomic.h>
+#include <pawl/thread.h>
 #include <pawl/backend/debug.h>
 
 #include <errno.h>
@@ -53,10 +53,6 @@ struct pawl_mutex {
 };
 
 #define PAWL_MUTEX_INIT PAWL_ZERO
-
-/* How many unlocks may pass over the head of the queue (I2). Reached only by a
- * head that cannot run; one that runs asks for its turn much sooner. */
-enum { PAWL_MUTEX_BYPASS = 1 << 20 };
 
 #ifdef __cplusplus
 extern "C" {

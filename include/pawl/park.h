@@ -41,8 +41,6 @@ struct pawl_bucket {
 	struct pawl_sleeper *first, *last;
 };
 
-enum { PAWL_BUCKET_BITS = 8 };
-
 /* What a sleeper waits for: the word to be, or not to be, a value. CHANGE is
  * as NE, but does not sleep for long. */
 enum pawl_until { PAWL_UNTIL_EQ, PAWL_UNTIL_NE, PAWL_UNTIL_CHANGE };

@@ -16,6 +16,9 @@
  *   pawl_at_thread_exit() arranges that this thread's storage is tidied up by
  *                         pawl_thread_exit() before it goes away
  *   PAWL_WAITING_SLOTS    slots in each waiting array, a power of two
+ *   PAWL_MUTEX_BYPASS     how many unlocks may pass over the head of a mutex's
+ *                         queue; reached only by a head that cannot run, for one
+ *                         that runs asks for its turn much sooner
  *   PAWL_HAPAX_BLOCK_BITS log2 of how many hapax values a thread draws at once
  */
 #ifndef PAWL_THREAD_H

@@ -8,6 +8,8 @@
 #include <sim/explore/memory.h>
 #include <sim/runtime.h>
 
+#include <pawl/cond.h>
+
 #include <string.h>
 
 /* What runs while no engine does must not be instrumented. */
@@ -280,6 +282,112 @@ OUTSIDE static bool passed_on_applies(const struct lock_type *type)
 	return type->release_by == RELEASE_ANYONE;
 }
 
+/* What follows is about pawl_mutex and pawl_cond alone. */
+
+OUTSIDE static bool is_mutex(const struct lock_type *type)
+{
+	return strcmp(type->name, "mutex") == 0;
+}
+
+OUTSIDE static bool sleeps(const struct lock_type *type)
+{
+	return type->parks;
+}
+
+/* guard: the lock that sleeping itself is built on, in a mutex's memory. */
+void sim_real_guard_lock(pawl_atomic64 *guard);
+void sim_real_guard_unlock(pawl_atomic64 *guard);
+
+static void guard_thread(void *argument, int thread)
+{
+	struct check *c = argument;
+
+	(void)thread;
+	explore_arrive(0, c->locks[0], c->type->size, ADMIT_ANY);
+	sim_real_guard_lock(c->locks[0]);
+	enter(c, 0);
+	explore_leave(0);
+	sim_real_guard_unlock(c->locks[0]);
+}
+
+/* timed: a waiter may give up at every step that it sleeps at. */
+static void timed_thread(void *argument, int thread)
+{
+	static const struct timespec later = {.tv_sec = 1};
+	struct check *c = argument;
+
+	if (thread % 2 == 0) {
+		visit_lock(c, 0);
+	} else {
+		explore_arrive(0, c->locks[0], c->type->size, ADMIT_ANY);
+		if (pawl_mutex_timedlock(c->locks[0], CLOCK_MONOTONIC, &later) != 0) {
+			explore_retreat(0);
+			return;
+		}
+		enter(c, 0);
+		unlock(c, 0);
+	}
+}
+
+/* The other lock's memory serves as a condition variable; what is waited for is
+ * the first section's count. */
+static void await_section(struct check *c, bool timed)
+{
+	static const struct timespec later = {.tv_sec = 1};
+	struct pawl_mutex *m = c->locks[0];
+	struct pawl_cond *cond = c->locks[1];
+
+	pawl_mutex_lock(m);
+	while (c->shared->sections[0] == 0)
+		if (!timed)
+			pawl_cond_wait(cond, m);
+		else if (pawl_cond_timedwait(cond, m, CLOCK_MONOTONIC, &later) != 0)
+			break;
+	c->shared->sections[1]++;
+	pawl_mutex_unlock(m);
+}
+
+static void change_section(struct check *c, void (*tell)(struct pawl_cond *))
+{
+	pawl_mutex_lock(c->locks[0]);
+	c->shared->sections[0]++;
+	tell(c->locks[1]);
+	pawl_mutex_unlock(c->locks[0]);
+}
+
+static void signal_thread(void *argument, int thread)
+{
+	if (thread == 0)
+		change_section(argument, pawl_cond_signal);
+	else
+		await_section(argument, false);
+}
+
+static void signal_timed_thread(void *argument, int thread)
+{
+	if (thread == 0)
+		change_section(argument, pawl_cond_signal);
+	else
+		await_section(argument, true);
+}
+
+static void broadcast_thread(void *argument, int thread)
+{
+	if (thread == 0)
+		change_section(argument, pawl_cond_broadcast);
+	else
+		await_section(argument, false);
+}
+
+static void cond_set_up(void *argument)
+{
+	struct check *c = argument;
+
+	set_up(c);
+	c->expected[0] = 1;
+	c->expected[1] = (uint64_t)c->threads - 1;
+}
+
 OUTSIDE static bool always(const struct lock_type *type)
 {
 	(void)type;
@@ -294,25 +402,40 @@ OUTSIDE static enum verdict passes(const struct lock_type *type)
 
 const struct scenario scenarios[] = {
 	{"sections", "lock and unlock: exclusion, progress, order of admission", 1, 0, 0,
-	 4, always, passes, sections_set_up, sections_thread, finished},
+	 4, always, passes, sections_set_up, sections_thread, finished, 0, false, false},
 	{"explicit", "the same, the context kept by the caller", 1, 0, 0, 4,
-	 explicit_applies, passes, sections_set_up, explicit_thread, finished},
+	 explicit_applies, passes, sections_set_up, explicit_thread, finished, 0, false,
+	 false},
 	{"destroy", "the last holder frees the lock", 2, 0, 1, 4, always,
-	 destroy_expected, set_up, destroy_thread, NULL},
+	 destroy_expected, set_up, destroy_thread, NULL, 0, false, false},
 	{"exit", "threads exit right after their unlock", 2, 0, 0, 4, always, passes,
-	 sections_set_up, exit_thread, finished},
+	 sections_set_up, exit_thread, finished, 0, false, false},
 	{"trylock", "trylock against lock and unlock", 2, 0, 0, 4, trylock_applies,
-	 passes, set_up, trylock_thread, finished},
+	 passes, set_up, trylock_thread, finished, 0, false, false},
 	{"nested", "one thread holds two locks, others wait for them", 2, 0, 1, 1, always,
-	 passes, nested_set_up, nested_thread, finished},
+	 passes, nested_set_up, nested_thread, finished, 0, false, false},
 	{"neighbours", "two locks share one waiting slot", 3, 3, 1, 1, always, passes,
-	 set_up, neighbours_thread, finished},
+	 set_up, neighbours_thread, finished, 0, false, false},
 	{"chained", "a thread goes from one lock to another that is in use", 3, 3, 1, 1,
-	 always, passes, set_up, chained_thread, finished},
+	 always, passes, set_up, chained_thread, finished, 0, false, false},
 	{"return", "one thread comes back while others still wait", 2, 0, 1, 4, always,
-	 passes, return_set_up, return_thread, finished},
+	 passes, return_set_up, return_thread, finished, 0, false, false},
 	{"passed-on", "another thread unlocks", 2, 0, 1, 4, passed_on_applies, passes,
-	 set_up, passed_on_thread, NULL},
+	 set_up, passed_on_thread, NULL, 0, false, false},
+	{"refused", "lock and unlock where membarrier is refused", 2, 2, 1, 4, sleeps,
+	 passes, sections_set_up, sections_thread, finished, 0, true, true},
+	{"guard", "the lock that sleeping is built on", 3, 3, 1, 4, is_mutex, passes,
+	 sections_set_up, guard_thread, finished, 0, false, true},
+	{"bypass", "an unlock that finds the head's turn due", 2, 2, 1, 4, is_mutex,
+	 passes, return_set_up, return_thread, finished, 1, false, true},
+	{"timed", "a waiter that may give up at any time", 2, 2, 1, 4, is_mutex, passes,
+	 set_up, timed_thread, finished, 0, false, true},
+	{"signal", "one waits on a condition variable, one signals", 2, 2, 1, 4, is_mutex,
+	 passes, cond_set_up, signal_thread, finished, 0, false, true},
+	{"signal-timed", "the same, and the waiter may give up", 2, 2, 1, 4, is_mutex,
+	 passes, cond_set_up, signal_timed_thread, finished, 0, false, true},
+	{"broadcast", "one waits on a condition variable, one broadcasts", 2, 2, 1, 4,
+	 is_mutex, passes, cond_set_up, broadcast_thread, finished, 0, false, true},
 	{.name = NULL},
 };
 
@@ -346,5 +469,7 @@ OUTSIDE void scenario_check(const struct scenario *scenario, const struct lock_t
 
 	sim_waiting_slots = scenario->waiting_slots;
 	sim_hapax_block_bits = 1; /* so that blocks end */
+	sim_mutex_bypass = scenario->bypass != 0 ? scenario->bypass : 1 << 20;
+	sim_membarrier_works = !scenario->without_membarrier;
 	explore(&program, options, result);
 }

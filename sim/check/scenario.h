@@ -27,6 +27,9 @@ struct scenario {
 	void (*set_up)(void *check);
 	void (*thread)(void *check, int thread);
 	void (*finished)(void *check);
+	uint64_t bypass;	 /* of a mutex, if not the real one */
+	bool without_membarrier; /* the system refuses it */
+	bool for_sleepers;	 /* small enough for locks that sleep */
 };
 
 extern const struct scenario scenarios[]; /* ended by one without a name */

@@ -171,7 +171,7 @@ static void add_usual_cases(const struct request *request, const struct lock_typ
 			    const struct scenario *scenario)
 {
 	if (type->parks) {
-		if (is_basic(scenario) ||
+		if (is_basic(scenario) || scenario->for_sleepers ||
 		    (request->full && finishes_parking(type, scenario)))
 			add_case(type, scenario, 2, 1);
 		return;

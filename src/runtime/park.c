@@ -15,28 +15,14 @@ struct pawl_bucket pawl_buckets[1 << PAWL_BUCKET_BITS];
  * for want of a heavy one. */
 static pawl_atomic64 nobody;
 
-/*
- * The lock of a bucket: 0 free, 1 held, 2 held and somebody may sleep for it.
- * It guards a few instructions, so a short poll mostly does.
- */
 void pawl_bucket_lock(struct pawl_bucket *bucket)
 {
-	struct pawl_spin spin;
-
-	if (pawl_cas_acquire(&bucket->lock, 0, 1)) /* [A] pairs with [R] */
-		return;
-	pawl_spin_begin(&spin, PARK_SPIN_NS);
-	while (pawl_spin_again(&spin))
-		if (pawl_cas_acquire(&bucket->lock, 0, 1)) /* [A] */
-			return;
-	while (pawl_exchange_acquire(&bucket->lock, 2) != 0) /* [A] */
-		pawl_os_sleep(&bucket->lock, 2, NULL);
+	pawl_guard_lock(&bucket->lock);
 }
 
 void pawl_bucket_unlock(struct pawl_bucket *bucket)
 {
-	if (pawl_exchange_release(&bucket->lock, 0) == 2) /* [R] pairs with [A] */
-		pawl_os_wake(&bucket->lock);
+	pawl_guard_unlock(&bucket->lock);
 }
 
 struct pawl_sleeper *pawl_bucket_find(struct pawl_sleeper *from,

@@ -31,6 +31,10 @@ struct pawl_sleeper {
 	struct pawl_mutex *mutex; /* pawl_cond's only: which one it wants back */
 };
 
+/* A lock in one word, for a bucket; see guard.c. */
+void pawl_guard_lock(pawl_atomic64 *guard);
+void pawl_guard_unlock(pawl_atomic64 *guard);
+
 void pawl_bucket_lock(struct pawl_bucket *bucket);
 void pawl_bucket_unlock(struct pawl_bucket *bucket);
 

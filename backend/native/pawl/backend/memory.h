@@ -9,6 +9,9 @@
 
 #include <pawl/backend/arch.h>
 
+/* log2 of the parking table's size */
+#define PAWL_BUCKET_BITS 8
+
 static inline uint64_t pawl_raw_load(const uint64_t *p, int order)
 {
 	return __atomic_load_n(p, order);

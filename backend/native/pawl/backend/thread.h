@@ -8,6 +8,7 @@
 
 #define PAWL_WAITING_SLOTS    4096
 #define PAWL_HAPAX_BLOCK_BITS 16
+#define PAWL_MUTEX_BYPASS     (1 << 20)
 
 #ifdef __cplusplus
 extern "C" {

@@ -8,6 +8,9 @@
 
 #include <pawl/backend/names.h>
 
+/* log2 of the parking table's size: collisions must happen */
+#define PAWL_BUCKET_BITS 1
+
 #include <sim/seam.h>
 
 static inline uint64_t pawl_raw_load(const uint64_t *p, int order)

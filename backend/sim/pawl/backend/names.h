@@ -17,6 +17,8 @@
 #define pawl_buckets	       sim_buckets
 #define pawl_park	       sim_park
 #define pawl_unpark	       sim_unpark
+#define pawl_guard_lock	       sim_guard_lock
+#define pawl_guard_unlock      sim_guard_unlock
 #define pawl_bucket_lock       sim_bucket_lock
 #define pawl_bucket_unlock     sim_bucket_unlock
 #define pawl_bucket_find       sim_bucket_find

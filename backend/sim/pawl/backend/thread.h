@@ -8,6 +8,7 @@
 
 #define PAWL_WAITING_SLOTS    sim_waiting_slots
 #define PAWL_HAPAX_BLOCK_BITS sim_hapax_block_bits
+#define PAWL_MUTEX_BYPASS     sim_mutex_bypass
 
 static inline struct pawl_thread *pawl_self(void)
 {
