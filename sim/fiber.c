@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -175,6 +176,10 @@ void sim_fiber_start(struct sim_fiber *fiber, void (*run)(void *argument), void 
 	uintptr_t *frame = (uintptr_t *)(top - 16) - SAVED_WORDS;
 	int i;
 
+#if defined(__SANITIZE_ADDRESS__)
+	/* An abandoned call never left its frames. */
+	__asan_unpoison_memory_region(fiber->stack, fiber->stack_size);
+#endif
 	for (i = 0; i < SAVED_WORDS; i++)
 		frame[i] = 0;
 	frame[WORD_ARGUMENT] = (uintptr_t)fiber;

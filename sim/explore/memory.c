@@ -42,6 +42,7 @@ static struct {
 	size_t size;
 	struct cell *cells;
 } stacks[MAX_THREADS];
+static int stack_count; /* threads get theirs in order */
 
 static bool retired[MAX_THREADS];
 static clock_vector visitors[MAX_THREADS]; /* others, in storage or on stack */
@@ -86,6 +87,9 @@ static int add_segments(struct dl_phdr_info *info, size_t size, void *unused)
 	int i;
 
 	(void)size, (void)unused;
+	if (strncmp(info->dlpi_name, "/lib", 4) == 0 ||
+	    strncmp(info->dlpi_name, "/usr/lib", 8) == 0)
+		return 0; /* the system's: no lock is in there */
 	for (i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_GNU_RELRO)
 			constant_end = base + info->dlpi_phdr[i].p_vaddr +
@@ -185,6 +189,7 @@ void memory_add_stack(int thread, void *stack, size_t size)
 {
 	stacks[thread].base = stack;
 	stacks[thread].size = size;
+	stack_count = thread + 1;
 	stacks[thread].cells = map(NULL, size / 8 * sizeof(struct cell));
 }
 
@@ -277,9 +282,9 @@ struct cell *memory_find(const void *p, enum memory_state *state, int *owner)
 		}
 		return cell;
 	}
-	for (i = 0; i < MAX_THREADS; i++) {
+	for (i = 0; i < stack_count; i++) {
 		offset = (size_t)(at - stacks[i].base);
-		if (stacks[i].base == NULL || offset >= stacks[i].size)
+		if (offset >= stacks[i].size)
 			continue;
 		*owner = i;
 		if (retired[i])

@@ -37,11 +37,15 @@ bool graph_must_check(const struct graph *g, const struct event *e, enum model m
 	return model != MODEL_WEAK || g->fences > 0 || is_sc_access(e);
 }
 
+/* How many reads of each write are still to be taken; by location and rank. Too
+ * large for the stack of a fiber. */
+static int readers[MAX_LOCATIONS][MAX_WRITES + 1];
+
 /* Sequential consistency: some order of all events explains the graph. An
  * event is taken as soon as all that must precede it has been. */
 static bool allowed_sc(struct graph *g)
 {
-	int current[MAX_LOCATIONS], readers[MAX_LOCATIONS][MAX_WRITES + 1];
+	int current[MAX_LOCATIONS];
 	int taken[MAX_THREADS] = {0};
 	bool moved = true;
 	int t, i, l;
@@ -90,7 +94,7 @@ static bool allowed_sc(struct graph *g)
  */
 static bool allowed_tso(struct graph *g)
 {
-	int current[MAX_LOCATIONS], readers[MAX_LOCATIONS][MAX_WRITES + 1];
+	int current[MAX_LOCATIONS];
 	bool taken[MAX_THREADS][MAX_STEPS];
 	int first[MAX_THREADS] = {0};
 	bool moved = true;
