@@ -21,6 +21,9 @@ bench: all ## measure all locks at length; BENCH holds further options
 sim: all ## count the cache misses of every lock; SIM holds further options
 	build/release/pawl sim $(SIM)
 
+verify: all ## check every lock, at length: all scenarios, 3 and 4 threads
+	build/release/pawl check --full
+
 soak: deps ## ten minutes of everything at once under ASan, then under TSan
 	cmake --preset asan-ubsan && cmake --build --preset asan-ubsan -j$(JOBS) --target soak
 	build/asan-ubsan/tests/soak/soak $(SOAK_SECONDS)
@@ -42,4 +45,4 @@ clean: ## remove everything that was built
 help: ## say what there is
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1	\2/p' Makefile | expand -t 10
 
-.PHONY: all demo check bench sim soak lint install deps clean help
+.PHONY: all demo check bench sim verify soak lint install deps clean help
