@@ -39,23 +39,43 @@ struct pawl_cond {
 extern "C" {
 #endif
 
+void pawl_cond_wait_slow(struct pawl_cond *c, struct pawl_mutex *m);
+int pawl_cond_wait_until(struct pawl_cond *c, struct pawl_mutex *m, clockid_t clock,
+			 const struct timespec *time);
+void pawl_cond_signal_slow(struct pawl_cond *c, bool all) __attribute__((cold));
+
+#ifdef __cplusplus
+}
+#endif
+
 /* Lets go of *m and sleeps until signalled, or for no reason; holds *m again
  * on return. Requires the caller to own *m; all waiters use the same one. */
-void pawl_cond_wait(struct pawl_cond *c, struct pawl_mutex *m);
+static inline void pawl_cond_wait(struct pawl_cond *c, struct pawl_mutex *m)
+{
+	pawl_note_unlocking(m);
+	pawl_note_unlocked(m);
+	pawl_cond_wait_slow(c, m);
+	pawl_note_locking(m, false);
+	pawl_note_locked(m, false, true);
+}
 
 /*
  * The same, until the clock (CLOCK_REALTIME or CLOCK_MONOTONIC) has reached the
  * time. Returns 0, ETIMEDOUT, or EINVAL for another clock or a bad time, and
  * then has not let go of *m. errno stays as it was.
  */
-int pawl_cond_timedwait(struct pawl_cond *c, struct pawl_mutex *m, clockid_t clock,
-			const struct timespec *time);
+static inline int pawl_cond_timedwait(struct pawl_cond *c, struct pawl_mutex *m,
+				      clockid_t clock, const struct timespec *time)
+{
+	int error;
 
-void pawl_cond_signal_slow(struct pawl_cond *c, bool all) __attribute__((cold));
-
-#ifdef __cplusplus
+	pawl_note_unlocking(m);
+	pawl_note_unlocked(m);
+	error = pawl_cond_wait_until(c, m, clock, time);
+	pawl_note_locking(m, false);
+	pawl_note_locked(m, false, true);
+	return error;
 }
-#endif
 
 /* Wakes one waiter, if there is any. */
 static inline void pawl_cond_signal(struct pawl_cond *c)

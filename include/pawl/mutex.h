@@ -11,22 +11,24 @@
  * Departs    from nothing; docs/design/mutex.md says what was tried.
  * Cost       lock 1 RMW, unlock 0 RMW; 16 bytes, 0 = free.
  *
- * State (word, due): word is twice the number of past episodes, plus 1 while
- * held. due is 0, or what word must reach before unlock hands over to the head
- * of the queue instead of setting the lock free.
+ * State (word, due): word is 1 while held, else 0. due is 0 while nobody is
+ * queued; else the number of unlocks after which the lock goes to the head of
+ * the queue instead of being set free.
  *
- *   (2n, d) --lock--> (2n+1, d) --unlock--> (2n+2, d)            2n+1 < d or d = 0
- *                     (2n+1, d) --unlock--> (2n+1, d'), head owns   2n+1 >= d > 0
+ *   (0, d) --lock--> (1, d) --unlock--> (0, 0)                    d = 0
+ *                           --unlock--> (0, d - 1)                d > 1
+ *                           --unlock--> (1, d'), the head owns    d = 1
  *
  * Whoever does not get the lock polls for a while, then queues in the parking
  * table under the lock's address. The head of that queue competes with running
  * threads, the others sleep: a running thread need not wait for a sleeping one
  * to get going, and nobody is woken in vain.
  *
- *   I1  Only the holder changes an odd word.
- *   I2  due is set while somebody is queued, to at most PAWL_MUTEX_BYPASS
- *       episodes after that one became head. So the head is overtaken at most
- *       that often, plus once for an unlock that was under way.
+ *   I1  Only the holder changes word from 1.
+ *   I2  due is PAWL_MUTEX_BYPASS when a thread becomes head, and each unlock
+ *       counts it down; so the head is overtaken at most that often, plus once
+ *       for an unlock that was under way. A head that wants its turn now stores
+ *       1, and stores it again should an unlock have overwritten it.
  *   I3  A head that sleeps is counted in its bucket, so every later unlock
  *       wakes it; a head that is awake is not, so no unlock does.
  *
@@ -40,6 +42,7 @@
 #define PAWL_MUTEX_H
 
 #include <pawl/atomic.h>
+#include <pawl/backend/debug.h>
 
 #include <errno.h>
 #include <time.h>
@@ -51,58 +54,88 @@ struct pawl_mutex {
 
 #define PAWL_MUTEX_INIT PAWL_ZERO
 
-/* How many episodes may overtake the head of the queue (I2). Reached only by
- * a head that cannot run; one that runs asks for its turn much sooner. */
+/* How many unlocks may pass over the head of the queue (I2). Reached only by a
+ * head that cannot run; one that runs asks for its turn much sooner. */
 enum { PAWL_MUTEX_BYPASS = 1 << 20 };
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 void pawl_mutex_lock_slow(struct pawl_mutex *m) __attribute__((cold));
-void pawl_mutex_grant(struct pawl_mutex *m) __attribute__((cold));
+void pawl_mutex_unlock_slow(struct pawl_mutex *m) __attribute__((cold));
 void pawl_mutex_wake(const struct pawl_mutex *m) __attribute__((cold));
+
+int pawl_mutex_lock_until(struct pawl_mutex *m, clockid_t clock,
+			  const struct timespec *time) __attribute__((cold));
+#ifdef __cplusplus
+}
+#endif
+
+/* Takes *m if it looks free and is. */
+static inline bool pawl_mutex_take(struct pawl_mutex *m)
+{
+	/* Relaxed: spares a write that would fail; [A] decides. */
+	return pawl_load_relaxed(&m->word) == 0 &&
+	       pawl_cas_acquire(&m->word, 0, 1); /* [A] */
+}
+
+/* Returns true, owning *m, if it was free; never waits and never queues. */
+static inline bool pawl_mutex_trylock(struct pawl_mutex *m)
+{
+	bool taken;
+
+	pawl_note_locking(m, true);
+	taken = pawl_mutex_take(m);
+	pawl_note_locked(m, true, taken);
+	return taken;
+}
+
+/* Waits until it owns *m. Not recursive. */
+static inline void pawl_mutex_lock(struct pawl_mutex *m)
+{
+	pawl_note_locking(m, false);
+	if (__builtin_expect(!pawl_cas_acquire(&m->word, 0, 1), false)) /* [A] */
+		pawl_mutex_lock_slow(m);
+	pawl_note_locked(m, false, true);
+}
 
 /*
  * Waits until it owns *m, or until the clock (CLOCK_REALTIME or
  * CLOCK_MONOTONIC) has reached the time. Returns 0, ETIMEDOUT, or EINVAL for
  * another clock or a bad time; errno stays as it was.
  */
-int pawl_mutex_timedlock(struct pawl_mutex *m, clockid_t clock,
-			 const struct timespec *time);
-#ifdef __cplusplus
-}
-#endif
-
-/* Returns true, owning *m, if it was free; never waits and never queues. */
-static inline bool pawl_mutex_trylock(struct pawl_mutex *m)
+static inline int pawl_mutex_timedlock(struct pawl_mutex *m, clockid_t clock,
+				       const struct timespec *time)
 {
-	/* Relaxed: a guess that [A] confirms. */
-	uint64_t word = pawl_load_relaxed(&m->word);
+	int error = 0;
 
-	return (word & 1) == 0 && pawl_cas_acquire(&m->word, word, word + 1); /* [A] */
-}
-
-/* Waits until it owns *m. Not recursive. */
-static inline void pawl_mutex_lock(struct pawl_mutex *m)
-{
-	if (__builtin_expect(!pawl_mutex_trylock(m), false))
-		pawl_mutex_lock_slow(m);
+	pawl_note_locking(m, true);
+	if (!pawl_mutex_take(m))
+		error = pawl_mutex_lock_until(m, clock, time);
+	pawl_note_locked(m, true, error == 0);
+	return error;
 }
 
 /* Requires *m to be held; any thread may release it. */
 static inline void pawl_mutex_unlock(struct pawl_mutex *m)
 {
-	/* Relaxed: ours alone (I1). */
-	uint64_t word = pawl_load_relaxed(&m->word);
-
-	/* Relaxed: I2 allows for one unlock that misses it. 0 - 1 is never <. */
-	if (__builtin_expect(pawl_load_relaxed(&m->due) - 1 < word, false)) {
-		pawl_mutex_grant(m);
-		return;
+	pawl_note_unlocking(m);
+	/* Relaxed: I2 allows for one unlock that misses it. */
+	if (__builtin_expect(pawl_load_relaxed(&m->due) != 0, false)) {
+		pawl_mutex_unlock_slow(m);
+	} else {
+		pawl_store_release(&m->word, 0); /* [R] */
+		if (pawl_parked_near(m))
+			pawl_mutex_wake(m);
 	}
-	pawl_store_release(&m->word, word + 1); /* [R] */
-	if (pawl_parked_near(m))
-		pawl_mutex_wake(m);
+	pawl_note_unlocked(m);
+}
+
+/* Never needed, but lets the debug face object if *m is still held. */
+static inline void pawl_mutex_destroy(struct pawl_mutex *m)
+{
+	/* Relaxed: the caller knows that nobody uses it any more. */
+	pawl_note_destroying(m, pawl_load_relaxed(&m->word) != 0);
 }
 
 #endif /* PAWL_MUTEX_H */

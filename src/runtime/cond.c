@@ -57,13 +57,13 @@ static int wait_until(struct pawl_cond *c, struct pawl_mutex *m,
 	return 0;
 }
 
-void pawl_cond_wait(struct pawl_cond *c, struct pawl_mutex *m)
+void pawl_cond_wait_slow(struct pawl_cond *c, struct pawl_mutex *m)
 {
 	wait_until(c, m, NULL);
 }
 
-int pawl_cond_timedwait(struct pawl_cond *c, struct pawl_mutex *m, clockid_t clock,
-			const struct timespec *time)
+int pawl_cond_wait_until(struct pawl_cond *c, struct pawl_mutex *m, clockid_t clock,
+			 const struct timespec *time)
 {
 	struct pawl_deadline deadline;
 	int error = pawl_deadline_at(&deadline, clock, time);

@@ -27,7 +27,7 @@ enum {
  * lock. Relaxed: it may be missed by one unlock that is under way. */
 static void begin_patience(struct pawl_mutex *m)
 {
-	pawl_store_relaxed(&m->due, pawl_load_relaxed(&m->word) + 2 * PAWL_MUTEX_BYPASS);
+	pawl_store_relaxed(&m->due, PAWL_MUTEX_BYPASS);
 }
 
 /*
@@ -51,18 +51,24 @@ static void dequeue_owner(struct pawl_bucket *bucket, struct pawl_mutex *m,
 	}
 }
 
-/* Polls for the lock; true if we got it. Ends early if it was granted. */
-static bool poll(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns)
+/*
+ * Polls for the lock; true if we got it. Ends early if it was granted. A head
+ * that insists asks for it at each poll (I2).
+ */
+static bool poll(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns, bool insist)
 {
 	struct pawl_spin spin;
 
 	pawl_spin_begin(&spin, ns);
 	do {
-		if (pawl_mutex_trylock(m))
+		if (pawl_mutex_take(m))
 			return true;
 		/* Relaxed: only says when to stop; the caller looks again. */
 		if (me != NULL && pawl_load_relaxed(&me->state) == SLEEPER_GRANTED)
 			return false;
+		/* Relaxed: seen by the next unlock, or one soon after. */
+		if (insist && pawl_load_relaxed(&m->due) != 1)
+			pawl_store_relaxed(&m->due, 1);
 	} while (pawl_spin_again(&spin));
 	return false;
 }
@@ -89,9 +95,9 @@ static bool sleep_as_head(struct pawl_bucket *bucket, struct pawl_mutex *m,
 	if (!pawl_park_fence() && deadline == NULL) {
 		soon = pawl_deadline_in(1000000);
 		pawl_sleep(me, &soon);
-		return pawl_mutex_trylock(m);
+		return pawl_mutex_take(m);
 	}
-	if (pawl_mutex_trylock(m)) /* P1 */
+	if (pawl_mutex_take(m)) /* P1 */
 		return true;
 	*late = !pawl_sleep(me, deadline);
 	return false;
@@ -147,11 +153,8 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 		    SLEEPER_GRANTED) /* [W] pairs with [V] */
 			return 0;
 		if (woken) {
-			if (poll(m, me, HEAD_SPIN_NS))
-				break;
-			/* Relaxed: seen by the next unlock, or the one after. */
-			pawl_store_relaxed(&m->due, 1);
-			if (poll(m, me, INSIST_SPIN_NS))
+			if (poll(m, me, HEAD_SPIN_NS, false) ||
+			    poll(m, me, INSIST_SPIN_NS, true))
 				break;
 		}
 		if (sleep_as_head(bucket, m, me, deadline, &late))
@@ -192,11 +195,11 @@ static int lock_until(struct pawl_mutex *m, const struct pawl_deadline *deadline
 	struct pawl_sleeper me = {.address = m};
 	bool head;
 
-	if (poll(m, NULL, ARRIVAL_SPIN_NS))
+	if (poll(m, NULL, ARRIVAL_SPIN_NS, false))
 		return 0;
 
 	pawl_bucket_lock(bucket);
-	if (pawl_mutex_trylock(m)) {
+	if (pawl_mutex_take(m)) {
 		pawl_bucket_unlock(bucket);
 		return 0;
 	}
@@ -216,42 +219,57 @@ void pawl_mutex_lock_slow(struct pawl_mutex *m)
 	lock_until(m, NULL);
 }
 
-int pawl_mutex_timedlock(struct pawl_mutex *m, clockid_t clock,
-			 const struct timespec *time)
+int pawl_mutex_lock_until(struct pawl_mutex *m, clockid_t clock,
+			  const struct timespec *time)
 {
-	struct pawl_deadline deadline = {.realtime = clock == CLOCK_REALTIME,
-					 .time = *time};
+	struct pawl_deadline deadline;
+	int error = pawl_deadline_at(&deadline, clock, time);
 
-	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)
-		return EINVAL;
-	if (pawl_mutex_trylock(m))
-		return 0;
-	if (time->tv_nsec < 0 || time->tv_nsec >= 1000000000)
-		return EINVAL;
-	if (time->tv_sec < 0)
-		return ETIMEDOUT;
-	return lock_until(m, &deadline);
+	return error != 0 ? error : lock_until(m, &deadline);
 }
 
-/* Unlock, when the head's turn is due: hands it the lock. */
-void pawl_mutex_grant(struct pawl_mutex *m)
+/* Sets m free, and wakes the head if it sleeps. */
+static void set_free(struct pawl_mutex *m)
+{
+	pawl_store_release(&m->word, 0); /* [R] of pawl/mutex.h: our last access */
+	if (pawl_parked_near(m))
+		pawl_mutex_wake(m);
+}
+
+/* Unlock, when the head's turn has come: hands it the lock. */
+static void grant(struct pawl_mutex *m)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of(m);
 	struct pawl_sleeper *head;
 
 	pawl_bucket_lock(bucket);
 	head = pawl_bucket_find(bucket->first, m);
-	if (head != NULL) {
-		dequeue_owner(bucket, m, head);
-		pawl_store_release(&head->state, SLEEPER_GRANTED); /* [V] P3 */
+	if (head == NULL) {			/* it gave up in the meantime */
+		pawl_store_relaxed(&m->due, 0); /* Relaxed: we hold m */
 		pawl_bucket_unlock(bucket);
-		pawl_os_wake(&head->state);
+		set_free(m);
 		return;
 	}
-	/* It gave up in the meantime. Relaxed: we hold m, and the bucket. */
-	pawl_store_relaxed(&m->due, 0);
+	dequeue_owner(bucket, m, head);
+	pawl_store_release(&head->state, SLEEPER_GRANTED); /* [V] P3 */
 	pawl_bucket_unlock(bucket);
-	pawl_mutex_unlock(m);
+	pawl_os_wake(&head->state);
+}
+
+/* Unlock while somebody is queued: counts, and either hands over or sets free. */
+void pawl_mutex_unlock_slow(struct pawl_mutex *m)
+{
+	/* Relaxed: I2 allows for a count that the head overwrites, or that
+	 * overwrites the head's. */
+	uint64_t due = pawl_load_relaxed(&m->due);
+
+	if (due == 1) {
+		grant(m);
+		return;
+	}
+	if (due > 1)
+		pawl_store_relaxed(&m->due, due - 1);
+	set_free(m);
 }
 
 /* After an unlock that found somebody counted: wakes the head if it sleeps. */

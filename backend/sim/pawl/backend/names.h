@@ -29,8 +29,8 @@
 #define pawl_sleep	       sim_sleeper_sleep
 #define pawl_deadline_in       sim_deadline_in
 #define pawl_mutex_lock_slow   sim_mutex_lock_slow
-#define pawl_mutex_timedlock   sim_mutex_timedlock
-#define pawl_mutex_grant       sim_mutex_grant
+#define pawl_mutex_lock_until  sim_mutex_lock_until
+#define pawl_mutex_unlock_slow sim_mutex_unlock_slow
 #define pawl_mutex_wake	       sim_mutex_wake
 #define pawl_os_sleep	       sim_os_sleep
 #define pawl_os_wake	       sim_os_wake
@@ -39,8 +39,8 @@
 #define pawl_mutex_lock_queued sim_mutex_lock_queued
 #define pawl_deadline_at       sim_deadline_at
 #define pawl_park_forget       sim_park_forget
-#define pawl_cond_wait	       sim_cond_wait
-#define pawl_cond_timedwait    sim_cond_timedwait
+#define pawl_cond_wait_slow    sim_cond_wait_slow
+#define pawl_cond_wait_until   sim_cond_wait_until
 #define pawl_cond_signal_slow  sim_cond_signal_slow
 
 #endif /* PAWL_BACKEND_NAMES_H */

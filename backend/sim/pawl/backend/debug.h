@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+/* The simulator sees everything anyway: the debug face is native's empty one. */
+#include "../../../native/pawl/backend/debug.h"

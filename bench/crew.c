@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "crew.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+static volatile sig_atomic_t interrupted;
+
+void crew_interrupt(void)
+{
+	interrupted = 1;
+}
+
+bool crew_interrupted(void)
+{
+	return interrupted != 0;
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Short naps: a signal may reach any thread, and need not end ours. */
+static void sleep_until(double end)
+{
+	const double nap = 0.1;
+	double left;
+
+	while (!crew_interrupted() && (left = end - now()) > 0) {
+		double length = left < nap ? left : nap;
+		struct timespec t = {0, (long)(length * 1e9)};
+
+		nanosleep(&t, NULL);
+	}
+}
+
+struct seat {
+	pthread_t thread;
+	pthread_barrier_t *barrier;
+	crew_work *work;
+	void *member;
+	double started;
+};
+
+static void *sit(void *argument)
+{
+	struct seat *seat = argument;
+
+	pthread_barrier_wait(seat->barrier);
+	seat->started = now();
+	seat->work(seat->member);
+	return NULL;
+}
+
+static int start(struct seat *seats, int threads)
+{
+	int i, error = 0;
+
+	for (i = 0; i < threads && error == 0; i++)
+		error = pthread_create(&seats[i].thread, NULL, sit, &seats[i]);
+	return error;
+}
+
+double crew_run(int threads, crew_work *work, void *members, size_t size,
+		pawl_atomic64 *stop, double seconds)
+{
+	struct seat *seats = calloc((size_t)threads, sizeof(*seats));
+	pthread_barrier_t barrier;
+	double started, stopped;
+	int i;
+
+	if (seats == NULL)
+		return -1;
+	pthread_barrier_init(&barrier, NULL, (unsigned)threads + 1);
+	for (i = 0; i < threads; i++) {
+		seats[i].barrier = &barrier;
+		seats[i].work = work;
+		seats[i].member = (char *)members + (size_t)i * size;
+	}
+	errno = start(seats, threads);
+	if (errno != 0)
+		return -1; /* seats and barrier are still in use */
+
+	pthread_barrier_wait(&barrier);
+	sleep_until(now() + seconds);
+	/* Relaxed: a request; what the threads did is ordered by the joins. */
+	pawl_store_relaxed(stop, 1);
+	stopped = now();
+
+	started = stopped;
+	for (i = 0; i < threads; i++) {
+		pthread_join(seats[i].thread, NULL);
+		if (seats[i].started < started)
+			started = seats[i].started;
+	}
+	pthread_barrier_destroy(&barrier);
+	free(seats);
+	return stopped - started;
+}

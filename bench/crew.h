@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* A crew: threads that start together, and stop together when told to. */
+#ifndef PAWL_BENCH_CREW_H
+#define PAWL_BENCH_CREW_H
+
+#include <pawl/atomic.h>
+
+typedef void crew_work(void *member);
+
+/*
+ * Runs work(member) on as many threads, with consecutive members of `size`
+ * bytes each; after so many seconds, or when interrupted, sets *stop, which
+ * work looks at, and waits until all have returned. Returns the seconds from
+ * the first start to the stop; or -1, with errno set, if the threads could not
+ * be had. Those that could then wait for ever: the caller should exit.
+ */
+double crew_run(int threads, crew_work *work, void *members, size_t size,
+		pawl_atomic64 *stop, double seconds);
+
+/* Cuts the current run, and every later one, short. For signal handlers. */
+void crew_interrupt(void);
+bool crew_interrupted(void);
+
+#endif /* PAWL_BENCH_CREW_H */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The random numbers of the workloads: Knuth's 64-bit linear congruential
+ * generator. It can jump ahead, so that a run of billions of steps is replayed
+ * in 64.
+ */
+#ifndef PAWL_BENCH_LCG_H
+#define PAWL_BENCH_LCG_H
+
+#include <stdint.h>
+
+#define LCG_MULTIPLIER UINT64_C(6364136223846793005)
+#define LCG_INCREMENT  UINT64_C(1442695040888963407)
+
+static inline uint64_t lcg_next(uint64_t state)
+{
+	return state * LCG_MULTIPLIER + LCG_INCREMENT;
+}
+
+/* One step after the other; lcg_jump gives the same result at once. */
+static inline uint64_t lcg_walk(uint64_t state, uint32_t steps)
+{
+	while (steps-- > 0)
+		state = lcg_next(state);
+	return state;
+}
+
+/* Composes the step with itself, by the bits of `steps`. */
+static inline uint64_t lcg_jump(uint64_t state, uint64_t steps)
+{
+	uint64_t multiplier = LCG_MULTIPLIER, increment = LCG_INCREMENT;
+
+	for (; steps > 0; steps >>= 1) {
+		if (steps & 1)
+			state = state * multiplier + increment;
+		increment *= multiplier + 1;
+		multiplier *= multiplier;
+	}
+	return state;
+}
+
+/* A number in [0, n), from the high bits, which are the random ones. */
+static inline uint32_t lcg_below(uint64_t state, uint32_t n)
+{
+	return (uint32_t)(((state >> 32) * n) >> 32);
+}
+
+#endif /* PAWL_BENCH_LCG_H */

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * MutexBench: every thread takes one central lock, advances a random number
+ * generator that all share, releases the lock and advances a generator of its
+ * own a random number of steps (Reciprocating paper, section 7.1; Hemlock
+ * paper, section 5.1).
+ */
+#ifndef PAWL_BENCH_MUTEX_H
+#define PAWL_BENCH_MUTEX_H
+
+#include "lcg.h"
+#include "waits.h"
+
+#include <pawl/atomic.h>
+
+enum { BENCH_LOCK_BYTES = 128 };
+
+/* Lock, shared data and constants each keep clear of the others' lines. */
+struct mutex_bench {
+	PAWL_SEQUESTER unsigned char lock[BENCH_LOCK_BYTES];
+	PAWL_SEQUESTER uint64_t shared; /* under the lock */
+	PAWL_SEQUESTER pawl_atomic64 stop;
+	uint32_t cs, ncs;
+};
+
+struct mutex_thread {
+	PAWL_SEQUESTER struct mutex_bench *bench;
+	uint64_t own; /* the private generator; written back lest it be optimised away */
+	uint64_t episodes;
+	struct waits waits; /* only of a run that times them */
+};
+
+/*
+ * What a thread does. `lock`, `unlock` and `timed` are constants wherever this
+ * is called: they and the loop become one piece of code.
+ */
+static inline __attribute__((always_inline)) void mutex_loop(struct mutex_thread *me,
+							     void (*lock)(void *),
+							     void (*unlock)(void *),
+							     bool timed)
+{
+	struct mutex_bench *bench = me->bench;
+	const uint32_t cs = bench->cs, ncs = bench->ncs;
+	uint64_t own = me->own, episodes = 0;
+
+	do {
+		uint64_t before = timed ? waits_now() : 0;
+
+		lock(bench->lock);
+		if (timed)
+			waits_add(&me->waits, waits_now() - before);
+		bench->shared = lcg_walk(bench->shared, cs);
+		unlock(bench->lock);
+		if (ncs > 0) {
+			own = lcg_next(own);
+			own = lcg_walk(own, lcg_below(own, ncs));
+		}
+		episodes++;
+		/* Relaxed: only says when to end. */
+	} while (pawl_load_relaxed(&bench->stop) == 0);
+	me->own = own;
+	me->episodes = episodes;
+}
+
+#endif /* PAWL_BENCH_MUTEX_H */

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Subjects: what a workload can be run on. A subject is a lock, or a peer from
+ * another library, with the loop of every workload compiled for it.
+ */
+#ifndef PAWL_BENCH_SUBJECT_H
+#define PAWL_BENCH_SUBJECT_H
+
+#include "crew.h"
+#include "mutex.h"
+
+struct bench_subject {
+	const char *name;
+	crew_work *mutex;	  /* on a struct mutex_thread */
+	crew_work *timed_mutex;	  /* the same, with each wait timed */
+	void (*init)(void *l);	  /* NULL: zero bytes are an unlocked lock */
+	void (*destroy)(void *l); /* NULL: nothing need be done */
+};
+
+/*
+ * Defines the loops of subject `id` from its operations, which are functions
+ * of a void *; SUBJECT_LOOPS names them, in the order of struct bench_subject.
+ */
+#define DEFINE_SUBJECT_LOOPS(id, lock, unlock)                             \
+	static __attribute__((flatten)) void id##_mutex(void *m)           \
+	{                                                                  \
+		mutex_loop((struct mutex_thread *)m, lock, unlock, false); \
+	}                                                                  \
+	static __attribute__((flatten)) void id##_timed_mutex(void *m)     \
+	{                                                                  \
+		mutex_loop((struct mutex_thread *)m, lock, unlock, true);  \
+	}                                                                  \
+	struct bench_subject
+
+#define SUBJECT_LOOPS(id) id##_mutex, id##_timed_mutex
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* All subjects: the locks in the order of locks.def, then the peers. Ended by
+ * NULL. */
+extern const struct bench_subject *const bench_subjects[];
+
+/* The peers, one file each; those of libraries that were not there are absent. */
+extern const struct bench_subject bench_pthread, bench_pthread_adaptive;
+extern const struct bench_subject bench_nsync;
+extern const struct bench_subject bench_abseil;
+extern const struct bench_subject bench_tbb_mutex, bench_tbb_queuing_mutex;
+extern const struct bench_subject bench_ck_mcs, bench_ck_clh, bench_ck_ticket;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* PAWL_BENCH_SUBJECT_H */

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+#include "options.h"
+
+#include "output.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void say(const char *prefix, const char *format, va_list args)
+{
+	end_progress();
+	fputs(prefix, stderr);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+}
+
+void refuse(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say("pawl: ", format, args);
+	exit(2);
+}
+
+void give_up(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say("pawl: ", format, args);
+	exit(1);
+}
+
+void warn(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say("pawl: warning: ", format, args);
+	va_end(args);
+}
+
+/* Names. */
+
+enum { NAME_MAX_LENGTH = 63 };
+
+/* Levenshtein distance; names longer than any of ours are far from all. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t row[NAME_MAX_LENGTH + 1];
+	size_t i, j, length = strlen(b);
+
+	if (length > NAME_MAX_LENGTH)
+		return SIZE_MAX;
+	for (j = 0; j <= length; j++)
+		row[j] = j;
+	for (i = 0; a[i] != '\0'; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i + 1;
+		for (j = 0; j < length; j++) {
+			size_t best = diagonal + (a[i] != b[j]);
+
+			diagonal = row[j + 1];
+			if (best > diagonal + 1)
+				best = diagonal + 1;
+			if (best > row[j] + 1)
+				best = row[j] + 1;
+			row[j + 1] = best;
+		}
+	}
+	return row[length];
+}
+
+const char *nearest_name(const char *name, const char *(*nth)(size_t i))
+{
+	const char *candidate, *nearest = NULL;
+	/* More than half of it wrong is no likeness. */
+	size_t i, least = strlen(name) / 2 + 1;
+
+	for (i = 0; (candidate = nth(i)) != NULL; i++) {
+		size_t d = distance(name, candidate);
+
+		if (d < least) {
+			least = d;
+			nearest = candidate;
+		}
+	}
+	return nearest;
+}
+
+void refuse_lock(const char *name, const char *(*nth)(size_t i))
+{
+	const char *nearest = nearest_name(name, nth);
+
+	if (nearest != NULL)
+		refuse("unknown lock '%s'; did you mean '%s'? 'pawl list' names them all",
+		       name, nearest);
+	refuse("unknown lock '%s'; 'pawl list' names them all", name);
+}
+
+/* Values. */
+
+/* Reads a whole number from low to high; refuses anything else. */
+static int whole_number(const char *option, const char *text, int low, int high)
+{
+	char *end;
+	long value;
+
+	errno = 0;
+	value = strtol(text, &end, 10);
+	if (end == text || *end != '\0' || errno != 0 || value < low || value > high)
+		refuse("--%s: '%s' is not a whole number from %d to %d", option, text,
+		       low, high);
+	return (int)value;
+}
+
+enum { NUMBER_MAX = 1000 * 1000 * 1000 };
+
+void parse_flag(const char *option, const char *text, void *into)
+{
+	(void)option;
+	(void)text;
+	*(bool *)into = true;
+}
+
+void parse_text(const char *option, const char *text, void *into)
+{
+	if (*text == '\0')
+		refuse("--%s: the value is empty", option);
+	*(const char **)into = text;
+}
+
+void parse_positive(const char *option, const char *text, void *into)
+{
+	*(int *)into = whole_number(option, text, 1, NUMBER_MAX);
+}
+
+void parse_natural(const char *option, const char *text, void *into)
+{
+	*(int *)into = whole_number(option, text, 0, NUMBER_MAX);
+}
+
+static void add_number(const char *option, const char *item, void *into)
+{
+	struct numbers *numbers = into;
+	int value = whole_number(option, item, 1, NUMBER_MAX);
+	size_t i;
+
+	for (i = 0; i < numbers->count; i++)
+		if (numbers->values[i] == value)
+			return;
+	if (numbers->count == NUMBERS_MAX)
+		refuse("--%s: more than %d numbers; split them over several runs", option,
+		       NUMBERS_MAX);
+	numbers->values[numbers->count++] = value;
+}
+
+void parse_positives(const char *option, const char *text, void *into)
+{
+	struct numbers *numbers = into;
+
+	numbers->count = 0; /* of two options the last one counts */
+	each_item(option, text, add_number, numbers);
+}
+
+void parse_seconds(const char *option, const char *text, void *into)
+{
+	const double longest = 86400;
+	char *end;
+	double value = strtod(text, &end);
+
+	/* Written so that it refuses NaN, too. */
+	if (end == text || *end != '\0' || !(value > 0 && value <= longest))
+		refuse("--%s: '%s' is not a number of seconds above 0 and up to %.0f",
+		       option, text, longest);
+	*(double *)into = value;
+}
+
+void parse_seed(const char *option, const char *text, void *into)
+{
+	char *end;
+	long long value;
+
+	errno = 0;
+	value = strtoll(text, &end, 0);
+	if (end == text || *end != '\0' || errno != 0 || value < 0)
+		refuse("--%s: '%s' is not a whole number from 0 to 2^63 - 1", option,
+		       text);
+	*(uint64_t *)into = (uint64_t)value;
+}
+
+void each_item(const char *option, const char *text,
+	       void (*take)(const char *option, const char *item, void *into), void *into)
+{
+	char *copy = strdup(text);
+	char *rest = copy;
+	char *item;
+
+	if (copy == NULL)
+		give_up("out of memory");
+	while ((item = strsep(&rest, ",")) != NULL) {
+		if (*item == '\0')
+			refuse("--%s: '%s' has an empty item; write it as a,b,c", option,
+			       text);
+		take(option, item, into);
+	}
+	free(copy);
+}
+
+/* The command line. */
+
+static void print_usage(const struct usage *usage)
+{
+	const struct option_spec *o;
+	const char *operands = usage->operands == NULL ? "" : usage->operands;
+
+	printf("Usage: pawl %s [OPTION...]%s%s\n\n%s\n\nOptions:\n", usage->command,
+	       *operands == '\0' ? "" : " ", operands, usage->about);
+	for (o = usage->options; o->name != NULL; o++) {
+		char left[40];
+
+		snprintf(left, sizeof(left), "--%s%s%s", o->name,
+			 o->value == NULL ? "" : " ", o->value == NULL ? "" : o->value);
+		printf("  %-18s %s\n", left, o->help);
+	}
+	printf("  %-18s %s\n", "--help", "this text");
+}
+
+/* Finds "name" or "name=value". */
+static const struct option_spec *find_option(const struct usage *usage, const char *text)
+{
+	const struct option_spec *o;
+	size_t length = strcspn(text, "=");
+
+	for (o = usage->options; o->name != NULL; o++)
+		if (strlen(o->name) == length && strncmp(o->name, text, length) == 0)
+			return o;
+	refuse("unknown option '--%.*s'; 'pawl %s --help' lists them", (int)length, text,
+	       usage->command);
+}
+
+int parse_options(const struct usage *usage, int argc, char **argv)
+{
+	int i, operands = 0;
+	bool only_operands = false;
+
+	for (i = 1; i < argc; i++) {
+		const struct option_spec *o;
+		const char *value;
+
+		if (only_operands || argv[i][0] != '-' || argv[i][1] == '\0') {
+			if (usage->operands == NULL)
+				refuse("unexpected argument '%s'; 'pawl %s --help' shows "
+				       "what there is",
+				       argv[i], usage->command);
+			argv[++operands] = argv[i];
+			continue;
+		}
+		if (strcmp(argv[i], "--") == 0) {
+			only_operands = true;
+			continue;
+		}
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+			print_usage(usage);
+			finish_stdout();
+			exit(0);
+		}
+		if (argv[i][1] != '-')
+			refuse("unknown option '%s'; 'pawl %s --help' lists them",
+			       argv[i], usage->command);
+		o = find_option(usage, argv[i] + 2);
+		value = strchr(argv[i], '=');
+		if (value != NULL)
+			value++;
+		if (o->value == NULL && value != NULL)
+			refuse("--%s takes no value", o->name);
+		if (o->value != NULL && value == NULL) {
+			if (i + 1 == argc || strncmp(argv[i + 1], "--", 2) == 0)
+				refuse("--%s needs a value: --%s %s", o->name, o->name,
+				       o->value);
+			value = argv[++i];
+		}
+		o->parse(o->name, value, o->into);
+	}
+	return operands;
+}

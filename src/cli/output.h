@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* Where results and progress go. */
+#ifndef PAWL_CLI_OUTPUT_H
+#define PAWL_CLI_OUTPUT_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+/*
+ * Opens the one result file of this process, before anything is measured;
+ * refuses a path that cannot be written. What stands there stays untouched
+ * until write_result_file(), and whoever exits before that leaves nothing
+ * behind.
+ */
+void open_result_file(const char *option, const char *path);
+
+/* Writes the whole result at once; gives up if that fails. Consumes *json. */
+void write_result_file(json_t *json);
+
+/* Prints *json to stdout. Consumes it. */
+void print_json(json_t *json);
+
+/*
+ * Shows on stderr how far we are: redraws one line if that is a terminal,
+ * else prints a line for every tenth of the way.
+ */
+void show_progress(size_t done, size_t total, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Clears the progress line, so that other text may follow. */
+void end_progress(void);
+
+/* Gives up if not everything printed to stdout got there. */
+void finish_stdout(void);
+
+#endif /* PAWL_CLI_OUTPUT_H */
