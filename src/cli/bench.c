@@ -7,6 +7,7 @@
 #include "lcg.h"
 #include "options.h"
 #include "output.h"
+#include "registry.h"
 
 #include <errno.h>
 #include <math.h>
@@ -32,6 +33,7 @@ struct request {
 	uint64_t seed;
 	const char *json;
 	bool quick, dry_run;
+	bool oversubscribe;
 };
 
 static const char *nth_subject_name(size_t i)
@@ -75,13 +77,38 @@ static void default_threads(struct numbers *threads, int most)
 	threads->values[threads->count++] = most;
 }
 
+/* Whether its waiters sleep; peers are taken to, but for those that are known
+ * to spin. */
+static bool sleeps(const char *name)
+{
+	const struct lock_type *type = lock_type_find(name);
+
+	if (type != NULL)
+		return type->parks;
+	return strncmp(name, "ck-", 3) != 0 && strcmp(name, "tbb-queuing-mutex") != 0;
+}
+
+static void parse_preset(const char *option, const char *text, void *into)
+{
+	struct request *request = into;
+
+	if (strcmp(text, "oversubscribe") != 0)
+		refuse("--%s: there is no preset '%s'; there is: oversubscribe", option,
+		       text);
+	request->oversubscribe = true;
+}
+
 static void fill_in(struct request *request, int cpus)
 {
 	size_t i;
 
 	if (request->subjects.count == 0)
 		for (i = 0; bench_subjects[i] != NULL; i++)
-			add_subject("locks", bench_subjects[i]->name, &request->subjects);
+			if (!request->oversubscribe || sleeps(bench_subjects[i]->name))
+				add_subject("locks", bench_subjects[i]->name,
+					    &request->subjects);
+	if (request->threads.count == 0 && request->oversubscribe)
+		default_threads(&request->threads, 32 * cpus);
 	if (request->threads.count == 0)
 		default_threads(&request->threads, request->quick && cpus > 2 ? 2 : cpus);
 	if (request->seconds == 0)
@@ -90,7 +117,7 @@ static void fill_in(struct request *request, int cpus)
 		request->runs = request->quick ? 3 : 5;
 }
 
-static void check_threads(const struct numbers *threads, int cpus)
+static int most_threads(const struct numbers *threads)
 {
 	int most = 0;
 	size_t i;
@@ -98,13 +125,7 @@ static void check_threads(const struct numbers *threads, int cpus)
 	for (i = 0; i < threads->count; i++)
 		if (threads->values[i] > most)
 			most = threads->values[i];
-	if (most > THREADS_MAX)
-		refuse("--threads: %d is more than %d; ask for fewer", most, THREADS_MAX);
-	if (most > cpus)
-		warn("%d threads on %d CPUs: locks that spin collapse when threads "
-		     "outnumber "
-		     "CPUs; use --threads up to %d to compare the locks themselves",
-		     most, cpus, cpus);
+	return most;
 }
 
 static void *allocate(size_t count, size_t size)
@@ -137,6 +158,8 @@ static struct bench_results make_cells(const struct request *request)
 			cell->threads = request->threads.values[i];
 			cell->ops_per_s = allocate((size_t)request->runs, sizeof(double));
 			cell->fairness = allocate((size_t)request->runs, sizeof(double));
+			cell->cpu_ns = allocate((size_t)request->runs, sizeof(double));
+			cell->switches = allocate((size_t)request->runs, sizeof(double));
 		}
 	return results;
 }
@@ -148,6 +171,8 @@ static void free_cells(struct bench_results *results)
 	for (i = 0; i < results->count; i++) {
 		free(results->cells[i].ops_per_s);
 		free(results->cells[i].fairness);
+		free(results->cells[i].cpu_ns);
+		free(results->cells[i].switches);
 	}
 	free(results->cells);
 }
@@ -169,13 +194,14 @@ static uint64_t shuffle(size_t *order, size_t n, uint64_t state)
 }
 
 static void measure_cell(const struct bench_results *results, struct bench_cell *cell,
-			 uint64_t seed)
+			 uint64_t seed, bool time_waits)
 {
 	struct bench_shape shape = results->shape;
 	struct bench_outcome outcome;
 
 	shape.threads = cell->threads;
 	shape.seed = seed;
+	shape.time_waits = time_waits;
 	if (!mutex_run(cell->subject, &shape, &outcome))
 		give_up("cannot start %d threads: %s; lower --threads", cell->threads,
 			strerror(errno));
@@ -187,16 +213,26 @@ static void measure_cell(const struct bench_results *results, struct bench_cell 
 			cell->subject->name, cell->threads);
 	if (crew_interrupted())
 		return; /* cut short: no sample */
+	if (time_waits) {
+		cell->timed = true;
+		cell->waits = outcome.waits;
+		return;
+	}
 	cell->ops_per_s[cell->runs] = outcome.ops_per_s;
 	cell->fairness[cell->runs] = outcome.fairness;
+	cell->cpu_ns[cell->runs] = 1e9 * outcome.cpu_seconds / (double)outcome.episodes;
+	cell->switches[cell->runs] = (double)outcome.context_switches / shape.seconds;
 	cell->runs++;
 }
 
 /* Every round measures every cell once, in an order of its own, so that
- * whatever else the machine does falls on all of them alike. */
-static void measure(struct bench_results *results, size_t rounds, uint64_t seed)
+ * whatever else the machine does falls on all of them alike. The last round is
+ * the one that times waits, if there is one: it would slow the others down. */
+static void measure(struct bench_results *results, size_t runs, bool time_waits,
+		    uint64_t seed)
 {
 	size_t *order = allocate(results->count, sizeof(*order));
+	size_t rounds = runs + time_waits;
 	size_t i, round, total = rounds * results->count, done = 0;
 
 	for (i = 0; i < results->count; i++)
@@ -213,7 +249,7 @@ static void measure(struct bench_results *results, size_t rounds, uint64_t seed)
 				cell->threads == 1 ? "" : "s",
 				ceil((double)(total - done) * results->shape.seconds));
 			seed = lcg_next(seed);
-			measure_cell(results, cell, seed);
+			measure_cell(results, cell, seed, round == runs);
 			done++;
 		}
 	}
@@ -238,8 +274,8 @@ static void catch_interrupt(void)
 
 static void print_plan(FILE *out, const struct request *request)
 {
-	size_t total = request->subjects.count * request->threads.count *
-		       (size_t)request->runs;
+	size_t rounds = (size_t)request->runs + !request->quick;
+	size_t total = request->subjects.count * request->threads.count * rounds;
 
 	fprintf(out,
 		"MutexBench, cs %d, ncs %d: %zu locks, %zu thread counts, %d runs of %g "
@@ -279,7 +315,7 @@ static int run(const struct request *request, json_t *context)
 	int status = 0;
 
 	catch_interrupt();
-	measure(&results, (size_t)request->runs, request->seed);
+	measure(&results, (size_t)request->runs, !request->quick, request->seed);
 	if (crew_interrupted()) {
 		warn("interrupted; what follows was measured until then");
 		status = EXIT_INTERRUPTED;
@@ -311,6 +347,9 @@ int bench_main(int argc, char **argv)
 		 &request.seconds},
 		{"runs", "R", "runs of each lock at each number of threads (5)",
 		 parse_positive, &request.runs},
+		{"preset", "NAME",
+		 "oversubscribe: 1, 2, 4 ... up to 32 times the CPUs, locks that sleep",
+		 parse_preset, &request},
 		{"json", "FILE", "write context and every sample to FILE", parse_text,
 		 &request.json},
 		{"quick", NULL, "unless said otherwise: 3 runs of 0.1 s, up to 2 threads",
@@ -331,19 +370,29 @@ int bench_main(int argc, char **argv)
 			 "the lock did\n"
 			 "exclude. Prints medians; the spread is half the interquartile "
 			 "range, fairness\n"
-			 "the share of the least to the most progressed thread. Ctrl-C "
-			 "ends the\n"
-			 "measuring and reports what there is.",
+			 "the share of the least to the most progressed thread. A last "
+			 "run "
+			 "of each\n"
+			 "(not with --quick) times every wait. Ctrl-C ends the measuring "
+			 "and reports what\n"
+			 "there is.",
 		.options = options,
 	};
 	json_t *context = describe_context(argc, argv);
-	int cpus = usable_cpus(), status = 0;
+	int cpus = usable_cpus(), most, status = 0;
 
 	parse_options(&usage, argc, argv);
 	fill_in(&request, cpus);
-	check_threads(&request.threads, cpus);
+	most = most_threads(&request.threads);
+	if (most > THREADS_MAX)
+		refuse("--threads: %d is more than %d; ask for fewer", most, THREADS_MAX);
 	if (request.json != NULL)
 		open_result_file("json", request.json);
+	if (most > cpus && !request.oversubscribe)
+		warn("%d threads on %d CPUs: locks that spin collapse when threads "
+		     "outnumber "
+		     "CPUs; use --threads up to %d to compare the locks themselves",
+		     most, cpus, cpus);
 	if (request.dry_run) {
 		print_dry_run(&request);
 	} else {

@@ -15,6 +15,10 @@ struct bench_cell {
 	int threads;
 	size_t runs; /* how many of the arrays below are filled */
 	double *ops_per_s, *fairness;
+	double *cpu_ns;	  /* CPU time an operation */
+	double *switches; /* context switches a second */
+	bool timed;	  /* waits was filled by a run of its own */
+	struct waits waits;
 };
 
 struct bench_results {

@@ -4,6 +4,7 @@
 #include "options.h"
 #include "stats.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,9 @@ struct row {
 	int threads;
 	struct estimate rate; /* operations a second */
 	double fairness;
+	double cpu_ns;		   /* CPU time an operation */
+	double switches;	   /* context switches a second */
+	const struct waits *waits; /* NULL if they were not timed */
 };
 
 /* Fastest first. */
@@ -46,6 +50,9 @@ static size_t rank(const struct bench_cell *cells, size_t count, struct row *row
 		rows[n].threads = cell->threads;
 		rows[n].rate = estimate_median(cell->ops_per_s, cell->runs);
 		rows[n].fairness = estimate_median(cell->fairness, cell->runs).value;
+		rows[n].cpu_ns = estimate_median(cell->cpu_ns, cell->runs).value;
+		rows[n].switches = estimate_median(cell->switches, cell->runs).value;
+		rows[n].waits = cell->timed ? &cell->waits : NULL;
 		n++;
 	}
 	qsort(rows, n, sizeof(*rows), by_rate);
@@ -87,6 +94,26 @@ static void print_rows(const struct row *rows, size_t n)
 		else
 			printf("%7.2f ± %.2f\n", times.value, times.error);
 	}
+	printf("\n");
+}
+
+/* What waiting costs: in time to who waits, in CPU time to everybody. */
+static void print_waits(const struct row *rows, size_t n)
+{
+	size_t i;
+
+	if (rows->waits == NULL)
+		return;
+	printf("%d thread%s, waits in ns\n", rows->threads, plural(rows->threads));
+	printf("  %-20s %9s %9s %9s %11s %10s %11s\n", "lock", "p50", "p99", "p99.9",
+	       "max", "CPU ns/op", "switches/s");
+	for (i = 0; i < n && rows[i].waits != NULL; i++)
+		printf("  %-20s %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %11" PRIu64
+		       " %10.1f %11.0f\n",
+		       rows[i].name, waits_percentile(rows[i].waits, 0.5),
+		       waits_percentile(rows[i].waits, 0.99),
+		       waits_percentile(rows[i].waits, 0.999), rows[i].waits->longest,
+		       rows[i].cpu_ns, rows[i].switches);
 	printf("\n");
 }
 
@@ -160,10 +187,20 @@ void report_bench(const struct bench_results *results)
 	if (rows == NULL)
 		give_up("out of memory");
 	each_group(results, rows, print_rows);
+	each_group(results, rows, print_waits);
 	fflush(stdout);
 	each_group(results, rows, warn_of_errors);
 	each_group(results, rows, print_sentence);
 	free(rows);
+}
+
+static json_t *describe_waits(const struct waits *waits)
+{
+	return json_pack("{s:I, s:I, s:I, s:I}", "p50",
+			 (json_int_t)waits_percentile(waits, 0.5), "p99",
+			 (json_int_t)waits_percentile(waits, 0.99), "p999",
+			 (json_int_t)waits_percentile(waits, 0.999), "max",
+			 (json_int_t)waits->longest);
 }
 
 json_t *describe_bench(const struct bench_results *results)
@@ -174,24 +211,29 @@ json_t *describe_bench(const struct bench_results *results)
 	for (i = 0; i < results->count; i++) {
 		const struct bench_cell *cell = &results->cells[i];
 		struct estimate rate;
-		json_t *samples = json_array();
+		json_t *samples, *result;
 
 		if (cell->runs == 0)
 			continue;
+		samples = json_array();
 		rate = estimate_median(cell->ops_per_s, cell->runs);
 		for (j = 0; j < cell->runs; j++)
 			json_array_append_new(samples, json_real(cell->ops_per_s[j]));
-		json_array_append_new(
-			list,
-			json_pack("{s:s, s:s, s:i, s:I, s:I, s:f, s:f, s:f, s:o, s:f}",
-				  "workload", results->workload, "lock",
-				  cell->subject->name, "threads", cell->threads, "cs",
-				  (json_int_t)results->shape.cs, "ncs",
-				  (json_int_t)results->shape.ncs, "seconds",
-				  results->shape.seconds, "median_ops_per_s", rate.value,
-				  "spread", rate.error / rate.value, "samples", samples,
-				  "fairness",
-				  estimate_median(cell->fairness, cell->runs).value));
+		result = json_pack(
+			"{s:s, s:s, s:i, s:I, s:I, s:f, s:f, s:f, s:o, s:f, s:f, s:f}",
+			"workload", results->workload, "lock", cell->subject->name,
+			"threads", cell->threads, "cs", (json_int_t)results->shape.cs,
+			"ncs", (json_int_t)results->shape.ncs, "seconds",
+			results->shape.seconds, "median_ops_per_s", rate.value, "spread",
+			rate.error / rate.value, "samples", samples, "fairness",
+			estimate_median(cell->fairness, cell->runs).value,
+			"cpu_ns_per_op", estimate_median(cell->cpu_ns, cell->runs).value,
+			"context_switches_per_s",
+			estimate_median(cell->switches, cell->runs).value);
+		if (cell->timed)
+			json_object_set_new(result, "wait_ns",
+					    describe_waits(&cell->waits));
+		json_array_append_new(list, result);
 	}
 	return list;
 }

@@ -21,10 +21,13 @@ static struct {
 	char *temporary; /* NULL if written directly, or moved already */
 } result;
 
+/* At exit, however it comes about. */
 static void discard_temporary(void)
 {
 	if (result.temporary != NULL)
 		unlink(result.temporary);
+	free(result.temporary);
+	free(result.path);
 }
 
 void open_result_file(const char *option, const char *path)
@@ -32,6 +35,7 @@ void open_result_file(const char *option, const char *path)
 	struct stat there;
 	bool exists = stat(path, &there) == 0;
 
+	atexit(discard_temporary);
 	if (exists && S_ISDIR(there.st_mode))
 		errno = EISDIR;
 	else if (exists && !S_ISREG(there.st_mode)) {
@@ -44,13 +48,10 @@ void open_result_file(const char *option, const char *path)
 						    result.path, (long)getpid()) >= 0)
 			result.file = fopen(result.temporary, "wx");
 	}
-	if (result.file == NULL) {
-		result.temporary = NULL;
+	if (result.file == NULL)
 		refuse("--%s: cannot write '%s': %s; name a file in a directory you may "
 		       "write to",
 		       option, path, strerror(errno));
-	}
-	atexit(discard_temporary);
 }
 
 void write_result_file(json_t *json)
@@ -63,6 +64,7 @@ void write_result_file(json_t *json)
 	if (fclose(result.file) != 0 || !written ||
 	    (result.temporary != NULL && rename(result.temporary, result.path) != 0))
 		give_up("cannot write '%s': %s", result.path, strerror(errno));
+	free(result.temporary);
 	result.temporary = NULL;
 }
 

@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: MIT */
+/* The command as a whole: its path is argv[1]; each test runs it in a directory
+ * of its own. */
+#include "registry.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+static const char *pawl;
+static char directory[] = "/tmp/pawl-cli-XXXXXX";
+
+struct outcome {
+	int status;
+	char out[32768], err[8192];
+};
+
+static struct outcome outcome;
+
+static void read_file(const char *name, char *text, size_t size)
+{
+	FILE *file = fopen(name, "r");
+	size_t length;
+
+	assert_non_null(file);
+	length = fread(text, 1, size - 1, file);
+	text[length] = '\0';
+	fclose(file);
+}
+
+/* Runs `pawl <arguments>`, by the shell; an interrupt after `seconds` if not 0. */
+static void run_interrupted(const char *arguments, unsigned seconds)
+{
+	char command[1024];
+	pid_t child;
+	int status;
+
+	snprintf(command, sizeof(command), "exec '%s' %s >out 2>err", pawl, arguments);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+		_exit(127);
+	}
+	if (seconds > 0) {
+		sleep(seconds);
+		kill(child, SIGINT);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	read_file("out", outcome.out, sizeof(outcome.out));
+	read_file("err", outcome.err, sizeof(outcome.err));
+	unlink("out");
+	unlink("err");
+}
+
+static void run(const char *arguments)
+{
+	run_interrupted(arguments, 0);
+}
+
+static void assert_contains(const char *text, const char *part)
+{
+	if (strstr(text, part) == NULL)
+		fail_msg("'%s' not found in: %s", part, text);
+}
+
+static void assert_directory_is_empty(void)
+{
+	DIR *d = opendir(".");
+	const struct dirent *entry;
+
+	assert_non_null(d);
+	while ((entry = readdir(d)) != NULL)
+		if (entry->d_name[0] != '.')
+			fail_msg("left behind: %s", entry->d_name);
+	closedir(d);
+}
+
+/* Bad input: exit 2, one line that contains `remedy`, no result, no file. */
+static void assert_refused(const char *arguments, const char *what, const char *remedy)
+{
+	run(arguments);
+	assert_int_equal(outcome.status, 2);
+	assert_string_equal(outcome.out, "");
+	assert_true(strlen(outcome.err) > 0);
+	assert_ptr_equal(strchr(outcome.err, '\n'),
+			 outcome.err + strlen(outcome.err) - 1);
+	assert_contains(outcome.err, what);
+	assert_contains(outcome.err, remedy);
+	assert_directory_is_empty();
+}
+
+static void assert_succeeded(void)
+{
+	if (outcome.status != 0)
+		fail_msg("exit status %d: %s", outcome.status, outcome.err);
+}
+
+#define TINY "--seconds 0.02 --runs 3 --threads 1,2 --locks ticket,pthread "
+
+/* Bad input. */
+
+static void no_command_is_refused(void **state)
+{
+	(void)state;
+	assert_refused("", "no command", "pawl --help");
+}
+
+static void unknown_command_names_the_nearest(void **state)
+{
+	(void)state;
+	assert_refused("bensh", "'bensh'", "'bench'");
+}
+
+static void unknown_option_is_refused(void **state)
+{
+	(void)state;
+	assert_refused("bench --lokcs ticket", "--lokcs", "pawl bench --help");
+	assert_refused("list -x", "-x", "pawl list --help");
+}
+
+static void stray_argument_is_refused(void **state)
+{
+	(void)state;
+	assert_refused("bench ticket", "'ticket'", "pawl bench --help");
+}
+
+static void unknown_lock_names_the_nearest(void **state)
+{
+	(void)state;
+	assert_refused("bench --locks tikcet", "'tikcet'", "'ticket'");
+	assert_refused("bench --locks ticket,hapx", "'hapx'", "'hapax'");
+	assert_refused("bench --locks zzzzzzzzzz", "'zzzzzzzzzz'", "pawl list");
+}
+
+static void empty_lock_name_is_refused(void **state)
+{
+	(void)state;
+	assert_refused("bench --locks ticket,,mcs", "--locks", "a,b,c");
+	assert_refused("bench --locks ''", "--locks", "a,b,c");
+}
+
+static void zero_threads_are_refused(void **state)
+{
+	(void)state;
+	assert_refused("bench --threads 0", "--threads: '0'", "from 1");
+	assert_refused("bench --threads 1,0", "--threads: '0'", "from 1");
+}
+
+static void negative_counts_are_refused(void **state)
+{
+	(void)state;
+	assert_refused("bench --threads -1", "--threads: '-1'", "from 1");
+	assert_refused("bench --runs -3", "--runs: '-3'", "from 1");
+	assert_refused("bench --cs -1", "--cs: '-1'", "from 1");
+	assert_refused("bench --ncs -1", "--ncs: '-1'", "from 0");
+	assert_refused("bench --seed -1", "--seed: '-1'", "from 0");
+}
+
+static void garbage_numbers_are_refused(void **state)
+{
+	(void)state;
+	assert_refused("bench --threads two", "--threads: 'two'", "whole number");
+	assert_refused("bench --threads 1x", "--threads: '1x'", "whole number");
+	assert_refused("bench --runs 1.5", "--runs: '1.5'", "whole number");
+	assert_refused("bench --runs ''", "--runs: ''", "whole number");
+	assert_refused("bench --cs 99999999999999999999", "--cs", "whole number");
+}
+
+static void impossible_seconds_are_refused(void **state)
+{
+	(void)state;
+	assert_refused("bench --seconds 0", "--seconds: '0'", "above 0");
+	assert_refused("bench --seconds -1", "--seconds: '-1'", "above 0");
+	assert_refused("bench --seconds nan", "--seconds: 'nan'", "above 0");
+	assert_refused("bench --seconds inf", "--seconds: 'inf'", "above 0");
+	assert_refused("bench --seconds 1s", "--seconds: '1s'", "above 0");
+}
+
+static void too_many_threads_are_refused(void **state)
+{
+	(void)state;
+	assert_refused("bench --threads 1000000", "--threads", "fewer");
+}
+
+static void missing_value_is_refused(void **state)
+{
+	(void)state;
+	assert_refused("bench --threads", "--threads needs a value", "--threads N,M");
+	assert_refused("bench --json --quick", "--json needs a value", "--json FILE");
+}
+
+static void value_for_a_flag_is_refused(void **state)
+{
+	(void)state;
+	assert_refused("bench --quick=yes", "--quick", "no value");
+}
+
+static void unwritable_json_file_is_refused_before_measuring(void **state)
+{
+	(void)state;
+	assert_refused("bench --json missing/result.json", "missing/result.json",
+		       "directory");
+	assert_refused("bench --json .", "'.'", "directory");
+}
+
+static void json_and_markdown_exclude_each_other(void **state)
+{
+	(void)state;
+	assert_refused("list --json --markdown", "--json", "choose one");
+}
+
+/* Help. */
+
+static void help_names_every_command(void **state)
+{
+	(void)state;
+	run("--help");
+	assert_succeeded();
+	assert_contains(outcome.out, "list");
+	assert_contains(outcome.out, "bench");
+}
+
+static void help_for_a_command_is_its_help_option(void **state)
+{
+	static struct outcome first;
+
+	(void)state;
+	run("help bench");
+	assert_succeeded();
+	first = outcome;
+	run("bench --threads 1 --help");
+	assert_succeeded();
+	assert_string_equal(first.out, outcome.out);
+	assert_contains(outcome.out, "--dry-run");
+}
+
+static void version_is_printed(void **state)
+{
+	(void)state;
+	run("--version");
+	assert_succeeded();
+	assert_int_equal(strncmp(outcome.out, "pawl ", 5), 0);
+}
+
+static void standard_output_that_cannot_be_written_is_an_error(void **state)
+{
+	char command[512];
+	int status;
+
+	(void)state;
+	snprintf(command, sizeof(command), "'%s' list >/dev/full 2>err", pawl);
+	status = system(command);
+	read_file("err", outcome.err, sizeof(outcome.err));
+	unlink("err");
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+	assert_contains(outcome.err, "standard output");
+}
+
+static void json_file_that_cannot_be_completed_is_an_error(void **state)
+{
+	(void)state;
+	run("bench " TINY "--json /dev/full");
+	assert_int_equal(outcome.status, 1);
+	assert_contains(outcome.err, "/dev/full");
+	assert_directory_is_empty();
+}
+
+/* list. */
+
+static void list_names_every_lock(void **state)
+{
+	const struct lock_type *type;
+
+	(void)state;
+	run("list");
+	assert_succeeded();
+	for (type = lock_types; type->name != NULL; type++)
+		assert_contains(outcome.out, type->name);
+}
+
+static void list_json_has_every_lock_as_the_registry_has_it(void **state)
+{
+	const struct lock_type *type;
+	json_t *root, *locks;
+	size_t i = 0;
+
+	(void)state;
+	run("list --json");
+	assert_succeeded();
+	root = json_loads(outcome.out, 0, NULL);
+	assert_non_null(root);
+	assert_int_equal(json_integer_value(json_object_get(root, "schema")), 1);
+	locks = json_object_get(root, "locks");
+	for (type = lock_types; type->name != NULL; type++) {
+		json_t *lock = json_array_get(locks, i++);
+
+		assert_string_equal(json_string_value(json_object_get(lock, "name")),
+				    type->name);
+		assert_int_equal(json_integer_value(json_object_get(lock, "size")),
+				 type->size);
+		assert_int_equal(json_is_true(json_object_get(lock, "fifo")),
+				 type->admission == ADMISSION_FIFO);
+		assert_int_equal(json_is_true(json_object_get(lock, "trylock")),
+				 type->trylock != NULL);
+	}
+	assert_int_equal(json_array_size(locks), i);
+	json_decref(root);
+}
+
+static void list_markdown_has_a_row_for_each_lock(void **state)
+{
+	size_t rows = 0, locks = 0;
+	const char *c;
+
+	(void)state;
+	run("list --markdown");
+	assert_succeeded();
+	for (c = outcome.out; *c != '\0'; c++)
+		rows += *c == '\n';
+	while (lock_types[locks].name != NULL)
+		locks++;
+	assert_int_equal(rows, locks + 2);
+}
+
+/* bench. */
+
+static void dry_run_measures_and_writes_nothing(void **state)
+{
+	(void)state;
+	run("bench --threads 1,3 --locks mcs,pthread --seconds 1000 --json r.json "
+	    "--dry-run");
+	assert_succeeded();
+	assert_contains(outcome.out, "locks: mcs pthread\n");
+	assert_contains(outcome.out, "threads: 1 3\n");
+	assert_directory_is_empty();
+}
+
+static void dry_run_still_checks_everything(void **state)
+{
+	(void)state;
+	assert_refused("bench --dry-run --json missing/r.json", "missing", "directory");
+}
+
+static void repeated_items_count_once(void **state)
+{
+	(void)state;
+	run("bench --dry-run --threads 2,1,2 --locks mcs,tas,mcs");
+	assert_succeeded();
+	assert_contains(outcome.out, "locks: mcs tas\n");
+	assert_contains(outcome.out, "threads: 2 1\n");
+}
+
+static void default_locks_are_all_and_pthread(void **state)
+{
+	const struct lock_type *type;
+
+	(void)state;
+	run("bench --dry-run --quick");
+	assert_succeeded();
+	for (type = lock_types; type->name != NULL; type++)
+		assert_contains(outcome.out, type->name);
+	assert_contains(outcome.out, " pthread\n");
+}
+
+static void ranking_ends_in_a_sentence_with_its_error(void **state)
+{
+	const char *last;
+
+	(void)state;
+	run("bench " TINY);
+	assert_succeeded();
+	assert_contains(outcome.out, "1 thread\n");
+	assert_contains(outcome.out, "2 threads\n");
+	outcome.out[strlen(outcome.out) - 1] = '\0';
+	last = strrchr(outcome.out, '\n') + 1;
+	assert_int_equal(strncmp(last, "2 threads: ", strlen("2 threads: ")), 0);
+	assert_contains(outcome.out, " ± ");
+	assert_contains(outcome.out, "times pthread");
+}
+
+static void more_threads_than_cpus_draw_a_warning(void **state)
+{
+	(void)state;
+	run("bench --dry-run --threads 9999");
+	assert_succeeded();
+	assert_contains(outcome.err, "warning");
+	assert_contains(outcome.err, "--threads");
+}
+
+static double number(json_t *object, const char *key)
+{
+	json_t *value = json_object_get(object, key);
+
+	assert_true(json_is_number(value));
+	return json_number_value(value);
+}
+
+static const char *string(json_t *object, const char *key)
+{
+	const char *value = json_string_value(json_object_get(object, key));
+
+	assert_non_null(value);
+	return value;
+}
+
+static json_t *load_result(void)
+{
+	json_t *root = json_load_file("r.json", 0, NULL);
+
+	assert_non_null(root);
+	unlink("r.json");
+	assert_directory_is_empty();
+	assert_int_equal((int)number(root, "schema"), 1);
+	assert_string_equal(string(root, "tool"), "bench");
+	return root;
+}
+
+static void json_has_context_and_every_sample(void **state)
+{
+	static const char *const texts[] = {"machine", "cpu", "kernel", "compiler",
+					    "date"};
+	json_t *root, *context, *results, *result, *sample;
+	size_t i, j;
+
+	(void)state;
+	run("bench " TINY "--cs 2 --ncs 5 --seed 7 --json r.json");
+	assert_succeeded();
+	root = load_result();
+	context = json_object_get(root, "context");
+	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		string(context, texts[i]);
+	assert_true(number(context, "cpus") >= 1);
+	assert_int_equal((int)number(context, "seed"), 7);
+	assert_string_equal(
+		json_string_value(json_array_get(json_object_get(context, "command"), 1)),
+		"bench");
+	results = json_object_get(root, "results");
+	assert_int_equal(json_array_size(results), 4);
+	json_array_foreach(results, i, result)
+	{
+		json_t *samples = json_object_get(result, "samples");
+		double median = number(result, "median_ops_per_s"), least = 1e300,
+		       most = 0;
+
+		assert_string_equal(string(result, "workload"), "mutex");
+		assert_string_equal(string(result, "lock"),
+				    i % 2 == 0 ? "ticket" : "pthread");
+		assert_int_equal((int)number(result, "threads"), i < 2 ? 1 : 2);
+		assert_int_equal((int)number(result, "cs"), 2);
+		assert_int_equal((int)number(result, "ncs"), 5);
+		assert_true(number(result, "fairness") > 0 &&
+			    number(result, "fairness") <= 1);
+		assert_int_equal(json_array_size(samples), 3);
+		json_array_foreach(samples, j, sample)
+		{
+			double value = json_number_value(sample);
+
+			assert_true(value > 0);
+			least = value < least ? value : least;
+			most = value > most ? value : most;
+		}
+		/* The file keeps 12 digits. */
+		assert_true(median >= least * 0.999999 && median <= most * 1.000001);
+	}
+	json_decref(root);
+}
+
+static void json_replaces_an_older_file(void **state)
+{
+	FILE *old = fopen("r.json", "w");
+
+	(void)state;
+	assert_non_null(old);
+	fputs("old", old);
+	fclose(old);
+	run("bench " TINY "--json r.json");
+	assert_succeeded();
+	json_decref(load_result());
+}
+
+static void options_take_their_value_after_an_equals_sign_too(void **state)
+{
+	(void)state;
+	run("bench --locks=tas --threads=1 --dry-run");
+	assert_succeeded();
+	assert_contains(outcome.out, "locks: tas\n");
+}
+
+static void interrupt_reports_and_writes_what_there_is(void **state)
+{
+	json_t *root;
+
+	(void)state;
+	run_interrupted("bench --locks ticket --threads 1 --seconds 0.05 --runs 100000 "
+			"--json r.json",
+			1);
+	assert_int_equal(outcome.status, 130);
+	assert_contains(outcome.out, "ticket");
+	assert_contains(outcome.err, "interrupted");
+	root = load_result();
+	assert_int_equal(json_array_size(json_object_get(root, "results")), 1);
+	json_decref(root);
+}
+
+static void interrupt_before_the_first_sample_writes_nothing(void **state)
+{
+	(void)state;
+	run_interrupted("bench --locks ticket --threads 1 --seconds 1000 --json r.json",
+			1);
+	assert_int_equal(outcome.status, 130);
+	assert_string_equal(outcome.out, "");
+	assert_directory_is_empty();
+}
+
+static int enter_directory(void **state)
+{
+	(void)state;
+	return mkdtemp(directory) == NULL || chdir(directory) != 0;
+}
+
+static int leave_directory(void **state)
+{
+	(void)state;
+	return chdir("/") != 0 || rmdir(directory) != 0;
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_command_is_refused),
+		cmocka_unit_test(unknown_command_names_the_nearest),
+		cmocka_unit_test(unknown_option_is_refused),
+		cmocka_unit_test(stray_argument_is_refused),
+		cmocka_unit_test(unknown_lock_names_the_nearest),
+		cmocka_unit_test(empty_lock_name_is_refused),
+		cmocka_unit_test(zero_threads_are_refused),
+		cmocka_unit_test(negative_counts_are_refused),
+		cmocka_unit_test(garbage_numbers_are_refused),
+		cmocka_unit_test(impossible_seconds_are_refused),
+		cmocka_unit_test(too_many_threads_are_refused),
+		cmocka_unit_test(missing_value_is_refused),
+		cmocka_unit_test(value_for_a_flag_is_refused),
+		cmocka_unit_test(unwritable_json_file_is_refused_before_measuring),
+		cmocka_unit_test(json_and_markdown_exclude_each_other),
+		cmocka_unit_test(help_names_every_command),
+		cmocka_unit_test(help_for_a_command_is_its_help_option),
+		cmocka_unit_test(version_is_printed),
+		cmocka_unit_test(standard_output_that_cannot_be_written_is_an_error),
+		cmocka_unit_test(json_file_that_cannot_be_completed_is_an_error),
+		cmocka_unit_test(list_names_every_lock),
+		cmocka_unit_test(list_json_has_every_lock_as_the_registry_has_it),
+		cmocka_unit_test(list_markdown_has_a_row_for_each_lock),
+		cmocka_unit_test(dry_run_measures_and_writes_nothing),
+		cmocka_unit_test(dry_run_still_checks_everything),
+		cmocka_unit_test(repeated_items_count_once),
+		cmocka_unit_test(default_locks_are_all_and_pthread),
+		cmocka_unit_test(ranking_ends_in_a_sentence_with_its_error),
+		cmocka_unit_test(more_threads_than_cpus_draw_a_warning),
+		cmocka_unit_test(json_has_context_and_every_sample),
+		cmocka_unit_test(json_replaces_an_older_file),
+		cmocka_unit_test(options_take_their_value_after_an_equals_sign_too),
+		cmocka_unit_test(interrupt_reports_and_writes_what_there_is),
+		cmocka_unit_test(interrupt_before_the_first_sample_writes_nothing),
+	};
+
+	pawl = argc == 2 ? realpath(argv[1], NULL) : NULL;
+	if (pawl == NULL) {
+		fprintf(stderr, "usage: %s PAWL\n", argv[0]);
+		return 2;
+	}
+	return cmocka_run_group_tests(tests, enter_directory, leave_directory);
+}
