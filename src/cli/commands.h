@@ -9,5 +9,6 @@
 
 int bench_main(int argc, char **argv);
 int list_main(int argc, char **argv);
+int run_main(int argc, char **argv);
 
 #endif /* PAWL_CLI_COMMANDS_H */
