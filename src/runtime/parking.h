@@ -62,9 +62,9 @@ bool pawl_sleep(struct pawl_sleeper *sleeper, const struct pawl_deadline *deadli
 
 /*
  * A sleeper of another kind joins m's queue; requires m's bucket's lock. Returns
- * true if it is the head now: it is marked woken, and the caller must wake it
- * once the lock is gone. The sleeper must call pawl_mutex_lock_queued when it
- * wakes up, and holds m when that returns.
+ * true if it is the head of a mutex that looks free: it is marked woken, and the
+ * caller must wake it once the bucket's lock is gone. The sleeper must call
+ * pawl_mutex_lock_queued when it wakes up, and holds m when that returns.
  */
 bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper);
 void pawl_mutex_lock_queued(struct pawl_mutex *m, struct pawl_sleeper *sleeper);
