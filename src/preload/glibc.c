@@ -22,7 +22,7 @@ static void find(void *into, const char *name)
 {
 	/* Condition variables have two faces where glibc is old enough to have
 	 * had others; the ones before 2.3.2 take another kind of object. */
-	void *function = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
+	void *function = functions.dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
 
 	if (function == NULL)
 		function = dlsym(RTLD_NEXT, name);
@@ -33,6 +33,7 @@ static void resolve(void)
 {
 	int saved = errno;
 
+	*(void **)&functions.dlvsym = dlsym(RTLD_NEXT, "dlvsym");
 	find(&functions.mutex_init, "pthread_mutex_init");
 	find(&functions.mutex_destroy, "pthread_mutex_destroy");
 	find(&functions.mutex_lock, "pthread_mutex_lock");

@@ -300,13 +300,14 @@ static int in_c11(int error)
 	}
 }
 
+/* glibc takes any other type for a plain one. */
 EXPORT int mtx_init(mtx_t *mtx, int type)
 {
-	if ((type & ~(mtx_timed | mtx_recursive)) != 0)
-		return thrd_error;
+	bool recursive = type == (mtx_plain | mtx_recursive) ||
+			 type == (mtx_timed | mtx_recursive);
+
 	start_if_first();
-	initialise((struct mutex *)mtx,
-		   (type & mtx_recursive) != 0 ? PTHREAD_MUTEX_RECURSIVE_NP : 0);
+	initialise((struct mutex *)mtx, recursive ? PTHREAD_MUTEX_RECURSIVE_NP : 0);
 	return thrd_success;
 }
 

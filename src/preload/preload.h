@@ -111,6 +111,7 @@ struct glibc {
 	int (*cond_clockwait)(pthread_cond_t *, pthread_mutex_t *, clockid_t,
 			      const struct timespec *);
 	int (*register_atfork)(void (*)(void), void (*)(void), void (*)(void), void *);
+	void *(*dlvsym)(void *, const char *, const char *);
 };
 
 /* 0 once everything is ready, if the lock is the default and nobody counts. It
