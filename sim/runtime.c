@@ -44,10 +44,15 @@ bool sim_thread_wants_exit(const void *thread)
 	return ((const struct pawl_thread *)thread)->exit_arranged;
 }
 
-/* No order between threads hangs on a block, so this is no seam operation. */
-uint64_t sim_hapax_block(void)
+/*
+ * No order between threads hangs on a block, so this is no seam operation; and
+ * no engine may switch threads in the middle of it, hence the attribute.
+ */
+__attribute__((no_sanitize_thread)) uint64_t sim_hapax_block(void)
 {
-	return ++blocks_used << PAWL_HAPAX_BLOCK_BITS;
+	uint64_t block = sim_engine->serial != NULL ? sim_engine->serial() : ++blocks_used;
+
+	return block << PAWL_HAPAX_BLOCK_BITS;
 }
 
 struct pawl_node *sim_node_new(void)

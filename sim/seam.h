@@ -12,12 +12,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../backend/sim/pawl/backend/order.h"
+
 /* Sizes that the engine chooses before it starts. */
 enum { SIM_MAX_WAITING_SLOTS = 4096 };
 extern size_t sim_waiting_slots;      /* a power of two, at most the above */
 extern unsigned sim_hapax_block_bits; /* at least 1 */
 
-enum sim_fence { SIM_FENCE_LIGHT, SIM_FENCE_HEAVY, SIM_FENCE_FULL };
+enum sim_fence {
+	SIM_FENCE_LIGHT,
+	SIM_FENCE_HEAVY,
+	SIM_FENCE_FULL,
+	/* No lock uses these: for litmus tests and for what a port might try. */
+	SIM_FENCE_ACQUIRE,
+	SIM_FENCE_RELEASE,
+	SIM_FENCE_ACQ_REL,
+};
 
 enum sim_await {
 	SIM_AWAIT_EQ,	  /* until *p == value */
@@ -50,6 +60,9 @@ struct sim_engine {
 	bool (*one_in)(unsigned n, const void *site);
 	void *(*allocate)(size_t size, size_t alignment);
 	void (*release)(void *p, const void *site);
+	/* A number, not 0, that no other call returns; it may depend on the thread
+	 * but not on what others did so far. NULL: count calls. */
+	uint64_t (*serial)(void);
 	void (*die)(const char *sentence, const void *site) __attribute__((noreturn));
 };
 

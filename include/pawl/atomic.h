@@ -36,17 +36,14 @@ typedef struct {
 	uint64_t raw __attribute__((aligned(8)));
 } pawl_atomic64;
 
-/* All bytes zero: what every lock, and every word in it, starts from. */
-#ifdef __cplusplus
-#define PAWL_ZERO \
-	{         \
-	}
-#else
-#define PAWL_ZERO \
-	{         \
-		0 \
-	}
-#endif
+/*
+ * All bytes zero: what every lock, and every word in it, starts from. Empty
+ * braces are C23 and C++, and an extension of C11 that gcc and clang both have;
+ * {0} would draw -Wmissing-braces for a lock inside another struct.
+ */
+/* clang-format off */
+#define PAWL_ZERO {}
+/* clang-format on */
 
 /* Keeps what it annotates clear of its neighbours' cache lines. Two lines:
  * x86 prefetches them in pairs (Hapax paper, appendix A). */

@@ -38,12 +38,14 @@ struct pawl_cond {
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 void pawl_cond_wait_slow(struct pawl_cond *c, struct pawl_mutex *m);
-int pawl_cond_wait_until(struct pawl_cond *c, struct pawl_mutex *m, clockid_t clock,
+int pawl_cond_wait_until(struct pawl_cond *c, struct pawl_mutex *m, int clock,
 			 const struct timespec *time);
 void pawl_cond_signal_slow(struct pawl_cond *c, bool all) __attribute__((cold));
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif
@@ -65,7 +67,7 @@ static inline void pawl_cond_wait(struct pawl_cond *c, struct pawl_mutex *m)
  * then has not let go of *m. errno stays as it was.
  */
 static inline int pawl_cond_timedwait(struct pawl_cond *c, struct pawl_mutex *m,
-				      clockid_t clock, const struct timespec *time)
+				      int clock, const struct timespec *time)
 {
 	int error;
 

@@ -61,12 +61,14 @@ enum { PAWL_MUTEX_BYPASS = 1 << 20 };
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 void pawl_mutex_lock_slow(struct pawl_mutex *m) __attribute__((cold));
 void pawl_mutex_unlock_slow(struct pawl_mutex *m) __attribute__((cold));
 void pawl_mutex_wake(const struct pawl_mutex *m) __attribute__((cold));
 
-int pawl_mutex_lock_until(struct pawl_mutex *m, clockid_t clock,
-			  const struct timespec *time) __attribute__((cold));
+int pawl_mutex_lock_until(struct pawl_mutex *m, int clock, const struct timespec *time)
+	__attribute__((cold));
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif
@@ -104,7 +106,7 @@ static inline void pawl_mutex_lock(struct pawl_mutex *m)
  * CLOCK_MONOTONIC) has reached the time. Returns 0, ETIMEDOUT, or EINVAL for
  * another clock or a bad time; errno stays as it was.
  */
-static inline int pawl_mutex_timedlock(struct pawl_mutex *m, clockid_t clock,
+static inline int pawl_mutex_timedlock(struct pawl_mutex *m, int clock,
 				       const struct timespec *time)
 {
 	int error = 0;

@@ -18,15 +18,18 @@
  *       and marks a sleeper woken as its last access to it, but for the system
  *       call, which gets an address and nothing else.
  *
+ * Order      [L] pairs with the heavy fence in the runtime's park.c: P1.
+ *
  * Where the system has no membarrier, wanted never falls to 0: every waker then
  * takes the slow path, and passes a full fence there.
  *
- * pawl/atomic.h includes this file; it is not meant to be included alone.
+ * pawl/atomic.h includes this file, at the point where its operations are there
+ * and its waits are not; so whoever includes this one gets that one first.
  */
+#include <pawl/atomic.h>
+
 #ifndef PAWL_PARK_H
 #define PAWL_PARK_H
-
-#include <pawl/atomic.h>
 
 struct pawl_sleeper;
 
@@ -47,6 +50,7 @@ enum pawl_until { PAWL_UNTIL_EQ, PAWL_UNTIL_NE, PAWL_UNTIL_CHANGE };
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 extern struct pawl_bucket pawl_buckets[];
 
@@ -58,6 +62,7 @@ void pawl_park(const pawl_atomic64 *w, enum pawl_until until, uint64_t value)
 /* Wakes who waits on w for what `value` satisfies. */
 void pawl_unpark(const pawl_atomic64 *w, uint64_t value) __attribute__((cold));
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif
@@ -73,8 +78,8 @@ static inline struct pawl_bucket *pawl_bucket_of(const volatile void *address)
  * sleeper (P1, P2). */
 static inline bool pawl_parked_near(const volatile void *address)
 {
-	pawl_bare_light_fence(); /* [L] pairs with [H] in the runtime */
-	/* Relaxed: [L] and [H] order it after the caller's store. */
+	pawl_bare_light_fence(); /* [L] */
+	/* Relaxed: [L] and its partner order it after the caller's store. */
 	return __builtin_expect(pawl_load_relaxed(&pawl_bucket_of(address)->wanted) != 0,
 				false);
 }

@@ -11,6 +11,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /*
  * Waiting arrays of PAWL_WAITING_SLOTS, all zero at start. One for each protocol: the algorithms
@@ -49,6 +50,7 @@ void pawl_thread_exit(struct pawl_thread *self);
 /* Says on stderr which rule was broken, in one sentence, and aborts. */
 void pawl_die(const char *sentence) __attribute__((noreturn, cold));
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif
@@ -65,11 +67,18 @@ static inline struct pawl_node *pawl_node_get(void)
 	return node;
 }
 
-/* Puts a node on this thread's list. */
+/*
+ * Puts a node on this thread's list; or on the heap, if no exit of this thread
+ * will empty that list: it has never taken a node, or is past its exit.
+ */
 static inline void pawl_node_put(struct pawl_node *node)
 {
 	struct pawl_thread *self = pawl_self();
 
+	if (__builtin_expect(!self->exit_arranged || self->exited, false)) {
+		pawl_node_free(node);
+		return;
+	}
 	node->free_next = self->free_nodes;
 	self->free_nodes = node;
 }

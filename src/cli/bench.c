@@ -88,6 +88,16 @@ static bool sleeps(const char *name)
 	return strncmp(name, "ck-", 3) != 0 && strcmp(name, "tbb-queuing-mutex") != 0;
 }
 
+/* Who is compared unless said otherwise: each lock once, and pthread. */
+static bool stands_out(const char *name)
+{
+	const struct lock_type *type = lock_type_find(name);
+
+	if (type != NULL)
+		return strcmp(type->name, type->base) == 0;
+	return strcmp(name, "pthread") == 0;
+}
+
 static void parse_preset(const char *option, const char *text, void *into)
 {
 	struct request *request = into;
@@ -104,7 +114,8 @@ static void fill_in(struct request *request, int cpus)
 
 	if (request->subjects.count == 0)
 		for (i = 0; bench_subjects[i] != NULL; i++)
-			if (!request->oversubscribe || sleeps(bench_subjects[i]->name))
+			if (request->oversubscribe ? sleeps(bench_subjects[i]->name)
+						   : stands_out(bench_subjects[i]->name))
 				add_subject("locks", bench_subjects[i]->name,
 					    &request->subjects);
 	if (request->threads.count == 0 && request->oversubscribe)
@@ -335,7 +346,7 @@ int bench_main(int argc, char **argv)
 {
 	struct request request = {.cs = 1, .seed = (uint64_t)time(NULL)};
 	const struct option_spec options[] = {
-		{"locks", "A,B", "the locks to compare (all, and pthread)",
+		{"locks", "A,B", "the locks to compare (each without +park, and pthread)",
 		 parse_subjects, &request.subjects},
 		{"threads", "N,M", "numbers of threads (1, 2, 4 ... up to the CPUs)",
 		 parse_positives, &request.threads},

@@ -8,6 +8,7 @@
 #define PAWL_CLI_COMMANDS_H
 
 int bench_main(int argc, char **argv);
+int check_main(int argc, char **argv);
 int list_main(int argc, char **argv);
 int run_main(int argc, char **argv);
 

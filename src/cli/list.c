@@ -30,6 +30,7 @@ static void show_admission(const struct lock_type *type, char *cell)
 {
 	static const char *const words[] = {[ADMISSION_FIFO] = "FIFO",
 					    [ADMISSION_ONCE] = "overtaken once",
+					    [ADMISSION_BOUNDED] = "bounded",
 					    [ADMISSION_ANY] = "unbounded"};
 
 	snprintf(cell, CELL_BYTES, "%s", words[type->admission]);
@@ -69,6 +70,11 @@ static void show_rmws(const struct lock_type *type, char *cell)
 	snprintf(cell, CELL_BYTES, "%d+%d", type->lock_rmws, type->unlock_rmws);
 }
 
+static void show_waiting(const struct lock_type *type, char *cell)
+{
+	snprintf(cell, CELL_BYTES, "%s", type->parks ? "sleeps" : "spins, or +park");
+}
+
 static void show_source(const struct lock_type *type, char *cell)
 {
 	snprintf(cell, CELL_BYTES, "%s", type->source);
@@ -87,10 +93,19 @@ static const struct column {
 	{"trylock", show_trylock},
 	{"unlock by any thread", show_any_thread},
 	{"RMWs", show_rmws},
+	{"waiting", show_waiting},
 	{"source", show_source},
 };
 
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+
+/* The next lock for a table: one row stands for both ways to wait. */
+static const struct lock_type *skip_variants(const struct lock_type *type)
+{
+	while (type->name != NULL && strcmp(type->name, type->base) != 0)
+		type++;
+	return type;
+}
 
 static void print_markdown(void)
 {
@@ -104,7 +119,7 @@ static void print_markdown(void)
 	for (i = 0; i < COLUMNS; i++)
 		printf("|---");
 	printf("|\n");
-	for (type = lock_types; type->name != NULL; type++) {
+	for (type = lock_types; type->name != NULL; type = skip_variants(type + 1)) {
 		for (i = 0; i < COLUMNS; i++) {
 			columns[i].show(type, cell);
 			printf(i == 0 ? "| `%s` " : "| %s ", cell);
@@ -131,7 +146,8 @@ static void print_table(void)
 
 	for (i = 0; i < COLUMNS; i++) {
 		widths[i] = (int)strlen(columns[i].title);
-		for (type = lock_types; type->name != NULL; type++) {
+		for (type = lock_types; type->name != NULL;
+		     type = skip_variants(type + 1)) {
 			columns[i].show(type, cell);
 			if ((int)strlen(cell) > widths[i])
 				widths[i] = (int)strlen(cell);
@@ -139,7 +155,7 @@ static void print_table(void)
 	}
 	for (i = 0; i < COLUMNS; i++)
 		print_padded(i, columns[i].title, widths[i]);
-	for (type = lock_types; type->name != NULL; type++)
+	for (type = lock_types; type->name != NULL; type = skip_variants(type + 1))
 		for (i = 0; i < COLUMNS; i++) {
 			columns[i].show(type, cell);
 			print_padded(i, cell, widths[i]);
@@ -147,10 +163,14 @@ static void print_table(void)
 	printf("\n"
 	       "admission    FIFO: in order of arrival; overtaken once: by each other "
 	       "thread,\n"
-	       "             at most; unbounded: by anybody, any number of times\n"
+	       "             at most; bounded: a constant limits how often; unbounded: "
+	       "by\n"
+	       "             anybody, any number of times\n"
 	       "context-free nothing passes from lock to unlock, so the lock is all "
 	       "there is\n"
 	       "RMWs         atomic read-modify-writes of an uncontended lock + unlock\n"
+	       "waiting      every lock that spins is there as LOCK+park too, which "
+	       "sleeps\n"
 	       "destruction  prompt: whoever holds the lock last may free it at once\n");
 }
 
@@ -158,13 +178,16 @@ static json_t *json_of(const struct lock_type *type)
 {
 	static const char *const admissions[] = {[ADMISSION_FIFO] = "fifo",
 						 [ADMISSION_ONCE] = "once",
+						 [ADMISSION_BOUNDED] = "bounded",
 						 [ADMISSION_ANY] = "any"};
 	json_t *lock = json_pack(
-		"{s:s, s:s, s:I, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:i, s:i, s:s}",
-		"name", type->name, "header", type->header, "size",
-		(json_int_t)type->size, "admission", admissions[type->admission], "fifo",
-		type->admission == ADMISSION_FIFO, "context_free",
-		type->context == CONTEXT_FREE, "constant_time_unlock",
+		"{s:s, s:s, s:b, s:s, s:I, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:i, "
+		"s:i, "
+		"s:s}",
+		"name", type->name, "base", type->base, "parks", type->parks, "header",
+		type->header, "size", (json_int_t)type->size, "admission",
+		admissions[type->admission], "fifo", type->admission == ADMISSION_FIFO,
+		"context_free", type->context == CONTEXT_FREE, "constant_time_unlock",
 		type->unlock_time == UNLOCK_CONSTANT, "prompt_destruction",
 		type->destroy_when == DESTROY_PROMPT, "needs_destroy",
 		type->destroy_when == DESTROY_DESTROY, "trylock", type->trylock != NULL,

@@ -62,7 +62,7 @@ void pawl_cond_wait_slow(struct pawl_cond *c, struct pawl_mutex *m)
 	wait_until(c, m, NULL);
 }
 
-int pawl_cond_wait_until(struct pawl_cond *c, struct pawl_mutex *m, clockid_t clock,
+int pawl_cond_wait_until(struct pawl_cond *c, struct pawl_mutex *m, int clock,
 			 const struct timespec *time)
 {
 	struct pawl_deadline deadline;

@@ -225,8 +225,7 @@ void pawl_mutex_lock_slow(struct pawl_mutex *m)
 	lock_until(m, NULL);
 }
 
-int pawl_mutex_lock_until(struct pawl_mutex *m, clockid_t clock,
-			  const struct timespec *time)
+int pawl_mutex_lock_until(struct pawl_mutex *m, int clock, const struct timespec *time)
 {
 	struct pawl_deadline deadline;
 	int error = pawl_deadline_at(&deadline, clock, time);

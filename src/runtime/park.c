@@ -130,7 +130,7 @@ bool pawl_sleep(struct pawl_sleeper *sleeper, const struct pawl_deadline *deadli
 	return true;
 }
 
-int pawl_deadline_at(struct pawl_deadline *deadline, clockid_t clock,
+int pawl_deadline_at(struct pawl_deadline *deadline, int clock,
 		     const struct timespec *time)
 {
 	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)

@@ -81,7 +81,7 @@ void pawl_cond_enroll(struct pawl_cond *c, struct pawl_sleeper *me);
 bool pawl_cond_withdraw(struct pawl_cond *c, struct pawl_sleeper *me);
 
 /* Turns what callers pass into a deadline; 0, or EINVAL. */
-int pawl_deadline_at(struct pawl_deadline *deadline, clockid_t clock,
+int pawl_deadline_at(struct pawl_deadline *deadline, int clock,
 		     const struct timespec *time);
 
 /* A deadline this many nanoseconds from now. */

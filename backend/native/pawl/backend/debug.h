@@ -17,10 +17,12 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 void pawl_debug_locking(const void *m);
 void pawl_debug_locked(const void *m);
 void pawl_debug_unlocking(const void *m);
 void pawl_debug_destroying(const void *m, bool held);
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -39,8 +39,10 @@ static inline uint64_t pawl_raw_fetch_add(uint64_t *p, uint64_t n, int order)
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 extern uint64_t pawl_light_fence_full; /* not 0: the light side is full too */
 bool pawl_heavy_fence_native(void);
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -12,6 +12,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 /* Initial-exec: an address costs one instruction and never a call. */
 extern __thread struct pawl_thread pawl_thread_native
 	__attribute__((tls_model("initial-exec")));
@@ -20,6 +21,7 @@ void pawl_spin_begin(struct pawl_spin *spin, uint64_t ns);
 bool pawl_spin_again(struct pawl_spin *spin);
 void pawl_at_thread_exit_native(void);
 uint64_t pawl_seed_native(void);
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

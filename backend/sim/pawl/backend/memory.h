@@ -8,15 +8,6 @@
 
 #include <pawl/backend/names.h>
 
-/* The orders under names that sim/ may use. */
-enum sim_order {
-	SIM_RELAXED = __ATOMIC_RELAXED,
-	SIM_ACQUIRE = __ATOMIC_ACQUIRE,
-	SIM_RELEASE = __ATOMIC_RELEASE,
-	SIM_ACQ_REL = __ATOMIC_ACQ_REL,
-	SIM_SEQ_CST = __ATOMIC_SEQ_CST,
-};
-
 #include <sim/seam.h>
 
 static inline uint64_t pawl_raw_load(const uint64_t *p, int order)
@@ -47,7 +38,7 @@ static inline uint64_t pawl_raw_fetch_add(uint64_t *p, uint64_t n, int order)
 
 static inline void pawl_raw_light_fence(void)
 {
-	sim_fence(SIM_FENCE_LIGHT);
+	sim_fence(sim_membarrier_works ? SIM_FENCE_LIGHT : SIM_FENCE_FULL);
 }
 
 static inline void pawl_raw_full_fence(void)

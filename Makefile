@@ -1,0 +1,38 @@
+# The front door. Each target is a line or two that calls CMake or a script;
+# `make help` lists them.
+
+JOBS   := $(shell nproc)
+PREFIX ?= /usr/local
+
+all: ## build the libraries and the command, in build/release
+	cmake --preset release
+	cmake --build --preset release -j$(JOBS)
+
+demo: deps all ## compare all locks on this machine, in a minute or so
+	build/release/pawl bench --quick
+
+check: deps ## build and run every test: plain, sanitized, and the lint
+	scripts/check release asan-ubsan tsan
+
+bench: all ## measure all locks at length; BENCH holds further options
+	build/release/pawl bench $(BENCH)
+
+sim: all ## count the cache misses of every lock; SIM holds further options
+	build/release/pawl sim $(SIM)
+
+lint: ## check memory orders, cards and formatting
+	scripts/lint
+
+install: all ## install under PREFIX (default /usr/local)
+	cmake --install build/release --prefix $(PREFIX)
+
+deps: ## install the packages that are missing
+	scripts/deps
+
+clean: ## remove everything that was built
+	rm -rf build
+
+help: ## say what there is
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1	\2/p' Makefile | expand -t 10
+
+.PHONY: all demo check bench sim lint install deps clean help

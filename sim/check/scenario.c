@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The scenarios. This file is part of the simulated world: its plain accesses
+ * to what it allocated are checked for races like those of the locks.
+ */
+#include "scenario.h"
+
+#include <sim/explore/memory.h>
+#include <sim/runtime.h>
+
+#include <string.h>
+
+/* What runs while no engine does must not be instrumented. */
+#define OUTSIDE __attribute__((no_sanitize_thread))
+
+enum { LOCKS = 2 };
+
+/* Guarded by the locks, and checked for races. */
+struct shared {
+	uint64_t sections[LOCKS];
+	uint64_t users; /* who may still lock it */
+	uint64_t passed; /* atomic: a lock was passed on */
+};
+
+struct check {
+	const struct lock_type *type;
+	const struct scenario *scenario;
+	int threads, episodes;
+	void *locks[LOCKS];
+	struct shared *shared;
+	uint64_t expected[LOCKS]; /* sections if none failed; 0 = any number */
+};
+
+static enum admission admission(const struct lock_type *type)
+{
+	switch (type->admission) {
+	case ADMISSION_FIFO:
+		return ADMIT_FIFO;
+	case ADMISSION_ONCE:
+		return ADMIT_ONCE;
+	default:
+		return ADMIT_ANY;
+	}
+}
+
+static void set_up(void *argument)
+{
+	static const char *const labels[LOCKS] = {"lock", "other lock"};
+	struct check *c = argument;
+	int i;
+
+	for (i = 0; i < LOCKS; i++) {
+		c->locks[i] = explore_allocate(c->type->size, 128);
+		memory_label(c->locks[i], labels[i]);
+	}
+	c->shared = explore_allocate(sizeof(*c->shared), 128);
+	memory_label(c->shared, "shared");
+	c->shared->users = (uint64_t)c->threads;
+}
+
+static void enter(struct check *c, int i)
+{
+	explore_enter(i);
+	c->shared->sections[i]++;
+}
+
+static void lock(struct check *c, int i)
+{
+	explore_arrive(i, c->locks[i], c->type->size, admission(c->type));
+	c->type->lock(c->locks[i]);
+	enter(c, i);
+}
+
+static bool trylock(struct check *c, int i)
+{
+	explore_arrive(i, c->locks[i], c->type->size, admission(c->type));
+	if (!c->type->trylock(c->locks[i])) {
+		explore_retreat(i);
+		return false;
+	}
+	enter(c, i);
+	return true;
+}
+
+static void unlock(struct check *c, int i)
+{
+	explore_leave(i);
+	c->type->unlock(c->locks[i]);
+}
+
+static void visit_lock(struct check *c, int i)
+{
+	lock(c, i);
+	unlock(c, i);
+}
+
+static void finished(void *argument)
+{
+	struct check *c = argument;
+	int i;
+
+	for (i = 0; i < LOCKS; i++)
+		if (c->expected[i] != 0 && c->shared->sections[i] != c->expected[i])
+			explore_fail(VERDICT_EXCLUSION, "%llu sections counted as %llu",
+				     (unsigned long long)c->expected[i],
+				     (unsigned long long)c->shared->sections[i]);
+}
+
+/* sections: every thread locks and unlocks, again and again. */
+static void sections_thread(void *argument, int thread)
+{
+	struct check *c = argument;
+	int k;
+
+	(void)thread;
+	for (k = 0; k < c->episodes; k++)
+		visit_lock(c, 0);
+}
+
+static void sections_set_up(void *argument)
+{
+	struct check *c = argument;
+
+	set_up(c);
+	c->expected[0] = (uint64_t)(c->threads * c->episodes);
+}
+
+/* explicit: the same through the face that keeps its context elsewhere. */
+static void explicit_thread(void *argument, int thread)
+{
+	struct check *c = argument;
+	uint64_t context[8];
+	int k;
+
+	(void)thread;
+	for (k = 0; k < c->episodes; k++) {
+		explore_arrive(0, c->locks[0], c->type->core_size, admission(c->type));
+		c->type->acquire(c->locks[0], context);
+		enter(c, 0);
+		explore_leave(0);
+		c->type->release(c->locks[0], context);
+	}
+}
+
+OUTSIDE static bool explicit_applies(const struct lock_type *type)
+{
+	return type->acquire != NULL && type->context_size <= 8 * sizeof(uint64_t);
+}
+
+/* destroy: whoever finds itself the last user frees the lock at once. */
+static void destroy_thread(void *argument, int thread)
+{
+	struct check *c = argument;
+	bool last;
+
+	(void)thread;
+	lock(c, 0);
+	last = --c->shared->users == 0;
+	unlock(c, 0);
+	if (last) {
+		if (c->type->destroy != NULL)
+			c->type->destroy(c->locks[0]);
+		explore_free(c->locks[0]);
+	}
+}
+
+OUTSIDE static enum verdict destroy_expected(const struct lock_type *type)
+{
+	return type->destroy_when == DESTROY_STABLE ? VERDICT_FREED : VERDICT_PASSED;
+}
+
+/* exit: a thread goes away, with its storage, right after its unlock. */
+static void exit_thread(void *argument, int thread)
+{
+	sections_thread(argument, thread);
+	explore_exit();
+}
+
+/* trylock: every other thread tries instead, once or twice. */
+static void trylock_thread(void *argument, int thread)
+{
+	struct check *c = argument;
+	int k;
+
+	for (k = 0; k < c->episodes; k++) {
+		if (thread % 2 == 0)
+			visit_lock(c, 0);
+		else if (trylock(c, 0))
+			unlock(c, 0);
+	}
+}
+
+OUTSIDE static bool trylock_applies(const struct lock_type *type)
+{
+	return type->trylock != NULL;
+}
+
+/* nested: one thread holds two locks, and others wait for either of them. */
+static void nested_thread(void *argument, int thread)
+{
+	struct check *c = argument;
+
+	if (thread > 0) {
+		visit_lock(c, thread % LOCKS);
+		return;
+	}
+	lock(c, 0);
+	lock(c, 1);
+	unlock(c, 0); /* not the order of nesting: that must not matter */
+	unlock(c, 1);
+}
+
+static void nested_set_up(void *argument)
+{
+	struct check *c = argument;
+	int t;
+
+	set_up(c);
+	c->expected[0] = c->expected[1] = 1;
+	for (t = 1; t < c->threads; t++)
+		c->expected[t % LOCKS]++;
+}
+
+/* neighbours: threads of different locks meet in the waiting array alone. */
+static void neighbours_thread(void *argument, int thread)
+{
+	struct check *c = argument;
+
+	visit_lock(c, thread == 2);
+}
+
+/* chained: two threads hold one lock each in turn, one of them both. */
+static void chained_thread(void *argument, int thread)
+{
+	struct check *c = argument;
+
+	lock(c, thread == 2);
+	unlock(c, thread == 2);
+	if (thread == 0)
+		visit_lock(c, 1);
+}
+
+/* passed-on: the thread that unlocks is not the one that locked. */
+static void passed_on_thread(void *argument, int thread)
+{
+	struct check *c = argument;
+
+	if (thread == 0) {
+		lock(c, 0);
+		explore_leave(0);
+		sim_store(&c->shared->passed, 1, SIM_RELEASE);
+	} else if (thread == 1) {
+		sim_await(SIM_AWAIT_EQ, &c->shared->passed, 1, 0, SIM_ACQUIRE);
+		c->type->unlock(c->locks[0]);
+	} else {
+		visit_lock(c, 0);
+	}
+}
+
+OUTSIDE static bool passed_on_applies(const struct lock_type *type)
+{
+	return type->release_by == RELEASE_ANYONE;
+}
+
+OUTSIDE static bool always(const struct lock_type *type)
+{
+	(void)type;
+	return true;
+}
+
+OUTSIDE static enum verdict passes(const struct lock_type *type)
+{
+	(void)type;
+	return VERDICT_PASSED;
+}
+
+const struct scenario scenarios[] = {
+	{"sections", "lock and unlock: exclusion, progress, order of admission", 1, 0, 0, 4,
+	 always, passes, sections_set_up, sections_thread, finished},
+	{"explicit", "the same, the context kept by the caller", 1, 0, 0, 4,
+	 explicit_applies, passes, sections_set_up, explicit_thread, finished},
+	{"destroy", "the last holder frees the lock", 2, 0, 1, 4, always, destroy_expected,
+	 set_up, destroy_thread, NULL},
+	{"exit", "threads exit right after their unlock", 2, 0, 0, 4, always, passes,
+	 sections_set_up, exit_thread, finished},
+	{"trylock", "trylock against lock and unlock", 2, 0, 0, 4, trylock_applies, passes,
+	 set_up, trylock_thread, finished},
+	{"nested", "one thread holds two locks, others wait for them", 2, 0, 1, 1, always,
+	 passes, nested_set_up, nested_thread, finished},
+	{"neighbours", "two locks share one waiting slot", 3, 3, 1, 1, always, passes,
+	 set_up, neighbours_thread, finished},
+	{"chained", "a thread goes from one lock to another that is in use", 3, 3, 1, 1,
+	 always, passes, set_up, chained_thread, finished},
+	{"passed-on", "another thread unlocks", 2, 0, 1, 4, passed_on_applies, passes,
+	 set_up, passed_on_thread, NULL},
+	{.name = NULL},
+};
+
+OUTSIDE const struct scenario *scenario_find(const char *name)
+{
+	const struct scenario *s;
+
+	for (s = scenarios; s->name != NULL; s++)
+		if (strcmp(s->name, name) == 0)
+			return s;
+	return NULL;
+}
+
+OUTSIDE void scenario_check(const struct scenario *scenario, const struct lock_type *type,
+		    int threads, int episodes, const struct options *options,
+		    struct result *result)
+{
+	struct check check = {
+		.type = type,
+		.scenario = scenario,
+		.threads = threads,
+		.episodes = episodes,
+	};
+	struct program program = {
+		.threads = threads,
+		.set_up = scenario->set_up,
+		.thread = scenario->thread,
+		.finished = scenario->finished,
+		.context = &check,
+	};
+
+	sim_waiting_slots = scenario->waiting_slots;
+	sim_hapax_block_bits = 1; /* so that blocks end */
+	explore(&program, options, result);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The model checker: runs a program of a few threads in every way that a
+ * memory model allows, and says what went wrong first.
+ */
+#ifndef EXPLORE_H
+#define EXPLORE_H
+
+#include "graph.h"
+
+enum verdict {
+	VERDICT_PASSED,
+	VERDICT_EXCLUSION,
+	VERDICT_RACE,
+	VERDICT_DEADLOCK,
+	VERDICT_LOST_WAKE_UP,
+	VERDICT_BYPASS,
+	VERDICT_FIFO,
+	VERDICT_FREED,
+	VERDICT_ASSERTION,
+	VERDICT_LIMIT,
+};
+
+const char *verdict_name(enum verdict verdict);
+
+/* The checked program. Its threads are the same in every execution and learn
+ * about each other through the seam alone. */
+struct program {
+	int threads;
+	void (*set_up)(void *context); /* before the threads start */
+	void (*thread)(void *context, int thread);
+	void (*finished)(void *context); /* all threads returned; may fail */
+	void *context;
+};
+
+enum { TOKEN_SIZE = 4096 };
+
+struct options {
+	enum model model;
+	uint64_t limit; /* executions, blocked ones included; 0 = none */
+	bool keep_trace; /* describe a failure on `trace` */
+	const char *choices; /* repeat this execution only */
+	bool naive;	     /* every interleaving: the search's own test */
+	bool stuck_is_complete; /* a deadlock is an execution like others */
+	/* Called with each complete graph; for tests. */
+	void (*each)(void *context, struct graph *g);
+	/* Called now and then. */
+	void (*progress)(void *context, uint64_t executions, double seconds);
+	void *context;
+};
+
+struct result {
+	enum verdict verdict;
+	uint64_t executions; /* complete ones, all different */
+	uint64_t blocked;    /* abandoned: a thread waited on an old value */
+	double seconds;
+	char message[256];	   /* one sentence; empty if passed */
+	char choices[TOKEN_SIZE]; /* repeat the failure with this */
+	char *trace;		   /* readable; the caller frees it; or NULL */
+};
+
+void explore(const struct program *program, const struct options *options,
+	     struct result *result);
+
+/* For the checked program, while it runs. */
+
+void *explore_allocate(size_t size, size_t alignment); /* zeroed */
+void explore_free(void *p);
+int explore_thread(void); /* -1 while setting up or finishing */
+/* The value that a word is left with; for `each` and `finished`. */
+uint64_t explore_final(const uint64_t *word);
+/* Ends the thread's storage and stack, after what the runtime has to do. */
+void explore_exit(void);
+/* Stops everything with a verdict. On a thread it does not return. */
+void explore_fail(enum verdict verdict, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/*
+ * A section guarded by lock number `lock`, whose words are the `size` bytes at
+ * l: about to lock it; inside; about to unlock it. A try that failed is taken
+ * back. The doorway of an arrival is its first atomic update of the lock.
+ */
+enum admission { ADMIT_FIFO, ADMIT_ONCE, ADMIT_ANY };
+void explore_arrive(int lock, const void *l, size_t size, enum admission admission);
+void explore_retreat(int lock);
+void explore_enter(int lock);
+void explore_leave(int lock);
+
+#endif /* EXPLORE_H */

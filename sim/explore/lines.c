@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include "lines.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static Dwfl *open_self(void)
+{
+	static char *debug_path;
+	static const Dwfl_Callbacks callbacks = {
+		.find_elf = dwfl_linux_proc_find_elf,
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.debuginfo_path = &debug_path,
+	};
+	Dwfl *dwfl = dwfl_begin(&callbacks);
+
+	if (dwfl == NULL || dwfl_linux_proc_report(dwfl, getpid()) != 0 ||
+	    dwfl_report_end(dwfl, NULL, NULL) != 0)
+		return NULL;
+	return dwfl;
+}
+
+static bool is_seam(const char *file)
+{
+	return strstr(file, "pawl/atomic.h") != NULL || strstr(file, "/backend/") != NULL;
+}
+
+static const char *last_part(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+
+	return slash == NULL ? file : slash + 1;
+}
+
+/* Walks from the innermost inlined frame outwards, while it is in the seam. */
+static void leave_seam(Dwarf_Die *unit, Dwarf_Addr address, const char **file, int *line)
+{
+	Dwarf_Die *inner = NULL, *scopes = NULL;
+	Dwarf_Files *files;
+	size_t file_count;
+	int n = dwarf_getscopes(unit, address, &inner), i;
+
+	/* Those are scopes as written; we want them as inlined. */
+	if (n > 0)
+		n = dwarf_getscopes_die(&inner[0], &scopes);
+	if (n > 0 && dwarf_getsrcfiles(unit, &files, &file_count) == 0) {
+		for (i = 0; i < n && is_seam(*file); i++) {
+			Dwarf_Attribute attribute;
+			Dwarf_Word call_file, call_line;
+			const char *name;
+
+			if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine ||
+			    dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_file,
+						       &attribute),
+					    &call_file) != 0 ||
+			    dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_line,
+						       &attribute),
+					    &call_line) != 0)
+				continue;
+			name = dwarf_filesrc(files, call_file, NULL, NULL);
+			if (name == NULL)
+				continue;
+			*file = name;
+			*line = (int)call_line;
+		}
+	}
+	free(scopes);
+	free(inner);
+}
+
+static Dwfl *dwfl;
+
+bool lines_symbol(const void *p, char *to, size_t size)
+{
+	Dwfl_Module *module;
+	GElf_Off offset;
+	GElf_Sym symbol;
+	const char *name;
+
+	if (dwfl == NULL)
+		dwfl = open_self();
+	module = dwfl == NULL ? NULL : dwfl_addrmodule(dwfl, (Dwarf_Addr)(uintptr_t)p);
+	if (module == NULL)
+		return false;
+	name = dwfl_module_addrinfo(module, (Dwarf_Addr)(uintptr_t)p, &offset, &symbol,
+				    NULL, NULL, NULL);
+	if (name == NULL)
+		return false;
+	if (offset == 0)
+		snprintf(to, size, "%s", name);
+	else
+		snprintf(to, size, "%s+%llu", name, (unsigned long long)offset);
+	return true;
+}
+
+void lines_find(const void *site, char *to, size_t size)
+{
+	Dwarf_Addr address = (Dwarf_Addr)(uintptr_t)site - 1, bias;
+	Dwfl_Module *module;
+	Dwfl_Line *place;
+	Dwarf_Die *unit;
+	const char *file;
+	int line;
+
+	snprintf(to, size, "%p", site);
+	if (dwfl == NULL)
+		dwfl = open_self();
+	if (dwfl == NULL)
+		return;
+	module = dwfl_addrmodule(dwfl, address);
+	if (module == NULL)
+		return;
+	place = dwfl_module_getsrc(module, address);
+	if (place == NULL)
+		return;
+	file = dwfl_lineinfo(place, NULL, &line, NULL, NULL, NULL);
+	unit = dwfl_module_addrdie(module, address, &bias);
+	if (file != NULL && unit != NULL)
+		leave_seam(unit, address - bias, &file, &line);
+	if (file != NULL)
+		snprintf(to, size, "%s:%d", last_part(file), line);
+}

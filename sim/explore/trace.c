@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* A failing execution in words: one line a step. */
+#include "internal.h"
+#include "lines.h"
+#include "memory.h"
+
+#include <sim/seam.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_TRACE = 4096 };
+
+static struct step steps[MAX_TRACE];
+static int step_count;
+
+void trace_clear(void)
+{
+	step_count = 0;
+}
+
+void trace_add(struct step step)
+{
+	if (step_count < MAX_TRACE)
+		steps[step_count++] = step;
+}
+
+static const char *order_name(int order)
+{
+	switch (order) {
+	case SIM_RELAXED:
+		return "relaxed";
+	case SIM_ACQUIRE:
+		return "acquire";
+	case SIM_RELEASE:
+		return "release";
+	case SIM_ACQ_REL:
+		return "acq_rel";
+	default:
+		return "seq_cst";
+	}
+}
+
+static const char *fence_name(int fence)
+{
+	static const char *const names[] = {
+		[SIM_FENCE_LIGHT] = "light fence",
+		[SIM_FENCE_HEAVY] = "heavy fence",
+		[SIM_FENCE_ACQUIRE] = "acquire fence",
+		[SIM_FENCE_RELEASE] = "release fence",
+		[SIM_FENCE_ACQ_REL] = "acq_rel fence",
+		[SIM_FENCE_FULL] = "full fence",
+	};
+
+	return names[fence];
+}
+
+static const char *operation_name(int operation)
+{
+	static const char *const names[] = {
+		[OP_LOAD] = "load",
+		[OP_STORE] = "store",
+		[OP_PLAIN_STORE] = "plain store",
+		[OP_EXCHANGE] = "exchange",
+		[OP_ADD] = "fetch-add",
+		[OP_CAS] = "cas",
+		[OP_AWAIT_EQ] = "await ==",
+		[OP_AWAIT_NE] = "await !=",
+		[OP_AWAIT_CHANGE] = "await change",
+		[OP_AWAIT_CAS] = "await cas",
+		[OP_AWAIT_EQ_RMW] = "await == (rmw)",
+		[OP_AWAIT_NE_RMW] = "await != (rmw)",
+		[OP_CHOICE] = "coin",
+		[OP_GIVE_UP] = "looks again",
+	};
+
+	return names[operation];
+}
+
+/* Small numbers as they are, addresses by name. */
+static void print_value(FILE *out, uint64_t value)
+{
+	char name[64];
+
+	if (value >= 1 << 16 && memory_describe((const void *)(uintptr_t)value, name,
+						sizeof(name)))
+		fprintf(out, "&%s", name);
+	else
+		fprintf(out, value < 1 << 16 ? "%llu" : "%#llx", (unsigned long long)value);
+}
+
+static void print_place(FILE *out, const void *p)
+{
+	char name[64];
+
+	if (memory_describe(p, name, sizeof(name)))
+		fputs(name, out);
+	else
+		fprintf(out, "%p", p);
+}
+
+static void print_source(FILE *out, struct graph *g, event_id from)
+{
+	char line[64];
+
+	if (from == INITIAL) {
+		fputs("  (initial)", out);
+		return;
+	}
+	lines_find(graph_event(g, from)->site, line, sizeof(line));
+	fprintf(out, "  (thread %d, %s)", event_thread(from), line);
+}
+
+static bool compares(int operation)
+{
+	return operation >= OP_CAS && operation <= OP_AWAIT_NE_RMW;
+}
+
+static void print_event(FILE *out, struct graph *g, const struct step *step)
+{
+	struct event *e = graph_event(g, step->event);
+
+	if (e->kind == EVENT_FENCE) {
+		fputs(fence_name(e->order), out);
+		return;
+	}
+	fputs(operation_name(e->operation), out);
+	if (e->kind == EVENT_CHOICE) {
+		fputs(e->value != 0 ? ": yes" : ": no", out);
+		return;
+	}
+	if (e->kind == EVENT_GIVE_UP)
+		return;
+	if (compares(e->operation)) {
+		fputc(' ', out);
+		print_value(out, e->expected);
+	}
+	if (e->operation != OP_PLAIN_STORE)
+		fprintf(out, " %s", order_name(e->order));
+	fputs("  ", out);
+	print_place(out, memory_address(e->location));
+	if (e->kind == EVENT_WRITE) {
+		fputs(" = ", out);
+		print_value(out, e->value);
+		return;
+	}
+	fputs(": ", out);
+	print_value(out, e->value);
+	if (step->update != INITIAL) {
+		fputs(" -> ", out);
+		print_value(out, graph_event(g, step->update)->value);
+	}
+	print_source(out, g, e->from);
+	if (step->stale > 0)
+		fprintf(out, "  [old: %d later]", step->stale);
+	if (e->blocked)
+		fputs("  BLOCKED", out);
+}
+
+char *trace_print(struct graph *g)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int i;
+
+	if (out == NULL)
+		return NULL;
+	for (i = 0; i < step_count; i++) {
+		const struct step *step = &steps[i];
+		char line[64] = "";
+
+		if (step->site != NULL)
+			lines_find(step->site, line, sizeof(line));
+		fprintf(out, "  thread %d  %-26s ", step->thread, line);
+		if (step->event != INITIAL) {
+			print_event(out, g, step);
+		} else {
+			fputs(step->what, out);
+			if (step->address != NULL) {
+				fputc(' ', out);
+				print_place(out, step->address);
+			}
+			if (step->size > 8)
+				fprintf(out, ", %zu bytes", step->size);
+		}
+		fputc('\n', out);
+	}
+	fclose(out);
+	return text;
+}

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: MIT */
+/* pawl check: runs the shipped locks in every way the memory model allows. */
+#include "commands.h"
+#include "options.h"
+#include "output.h"
+
+#include <sim/check/scenario.h>
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_CASES = 2048, MAX_LOCKS = 128 };
+
+struct request {
+	int threads, episodes, limit, repeat; /* 0 = not given */
+	enum model model;
+	const char *scenario, *json, *replay, *load;
+	bool list, full;
+	const struct lock_type *locks[MAX_LOCKS];
+	size_t lock_count;
+	bool named; /* locks were named: what is wrong with them is wanted */
+};
+
+/* One row of the table. */
+struct check_case {
+	const struct lock_type *type;
+	const struct scenario *scenario;
+	int threads, episodes;
+	struct result result;
+};
+
+static const struct lock_type *all_locks = sim_lock_types;
+
+static const char *nth_lock(size_t i)
+{
+	return all_locks[i].name;
+}
+
+static const char *nth_scenario(size_t i)
+{
+	return scenarios[i].name;
+}
+
+static const struct lock_type *find_lock(const char *name)
+{
+	const struct lock_type *type;
+
+	for (type = all_locks; type->name != NULL; type++)
+		if (strcmp(type->name, name) == 0)
+			return type;
+	return NULL;
+}
+
+static const struct scenario *need_scenario(const char *name)
+{
+	const struct scenario *scenario = scenario_find(name);
+	const char *nearest;
+
+	if (scenario != NULL)
+		return scenario;
+	nearest = nearest_name(name, nth_scenario);
+	if (nearest != NULL)
+		refuse("unknown scenario '%s'; did you mean '%s'? 'pawl check --list' "
+		       "names them all",
+		       name, nearest);
+	refuse("unknown scenario '%s'; 'pawl check --list' names them all", name);
+}
+
+static const char *const model_names[] = {
+	[MODEL_WEAK] = "weak",
+	[MODEL_TSO] = "tso",
+	[MODEL_SC] = "sc",
+};
+
+static bool find_model(const char *name, enum model *model)
+{
+	int i;
+
+	for (i = MODEL_WEAK; i <= MODEL_SC; i++) {
+		if (strcmp(model_names[i], name) == 0) {
+			*model = (enum model)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void parse_model(const char *option, const char *text, void *into)
+{
+	if (!find_model(text, into))
+		refuse("--%s: '%s' is no memory model; use weak, tso or sc", option, text);
+}
+
+/* Locks from a shared object: see docs/verification.md. */
+static void load_locks(const char *path)
+{
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+	if (library == NULL)
+		refuse("--load: %s; build the file with sim/build-lock.sh", dlerror());
+	all_locks = dlsym(library, "sim_loaded_locks");
+	if (all_locks == NULL)
+		refuse("--load: '%s' holds no locks; build it with sim/build-lock.sh",
+		       path);
+}
+
+static void print_list(void)
+{
+	const struct scenario *scenario;
+
+	for (scenario = scenarios; scenario->name != NULL; scenario++)
+		printf("%-12s %s\n", scenario->name, scenario->what);
+}
+
+/* What to run. */
+
+static struct check_case *cases;
+static size_t case_count;
+
+static void add_case(const struct lock_type *type, const struct scenario *scenario,
+		     int threads, int episodes)
+{
+	struct check_case *c;
+	size_t i;
+
+	if (scenario->only_threads != 0)
+		threads = scenario->only_threads;
+	if (scenario->only_episodes != 0)
+		episodes = scenario->only_episodes;
+	if (threads < scenario->least_threads || !scenario->applies(type))
+		return;
+	for (i = 0; i < case_count; i++)
+		if (cases[i].type == type && cases[i].scenario == scenario &&
+		    cases[i].threads == threads && cases[i].episodes == episodes)
+			return;
+	if (case_count == MAX_CASES)
+		give_up("more than %d cases; name some locks", MAX_CASES);
+	c = &cases[case_count++];
+	c->type = type;
+	c->scenario = scenario;
+	c->threads = threads;
+	c->episodes = episodes;
+}
+
+/* A scenario that tells nothing about sleeping that the others do not. */
+static bool is_basic(const struct scenario *scenario)
+{
+	return strcmp(scenario->name, "sections") == 0;
+}
+
+/*
+ * Unless asked for one size: what finishes in seconds; with --full also what
+ * takes minutes. A parking lock goes through dozens of steps where a spinning
+ * one takes one, and has the same algorithm: it gets two threads.
+ */
+static void add_usual_cases(const struct request *request, const struct lock_type *type,
+			    const struct scenario *scenario)
+{
+	if (type->parks) {
+		if (is_basic(scenario) || request->full)
+			add_case(type, scenario, 2, 1);
+		return;
+	}
+	add_case(type, scenario, 3, 1);
+	if (is_basic(scenario) || request->full)
+		add_case(type, scenario, 2, 3);
+	if (!request->full)
+		return;
+	add_case(type, scenario, 4, 1);
+}
+
+static void plan(const struct request *request)
+{
+	const struct scenario *scenario;
+	size_t i;
+
+	cases = calloc(MAX_CASES, sizeof(*cases));
+	if (cases == NULL)
+		give_up("no memory");
+	for (i = 0; i < request->lock_count; i++) {
+		for (scenario = scenarios; scenario->name != NULL; scenario++) {
+			const struct lock_type *type = request->locks[i];
+
+			if (request->scenario != NULL &&
+			    strcmp(request->scenario, scenario->name) != 0)
+				continue;
+			if (request->threads != 0 || request->episodes != 0)
+				add_case(type, scenario,
+					 request->threads != 0 ? request->threads :
+					 type->parks	       ? 2 :
+								 3,
+					 request->episodes != 0 ? request->episodes : 1);
+			else
+				add_usual_cases(request, type, scenario);
+		}
+	}
+	if (case_count == 0)
+		refuse("nothing to check: no such scenario for these locks and this many "
+		       "threads; 'pawl check --list' says what there is");
+}
+
+/* Running. */
+
+struct position {
+	size_t done;
+	const struct check_case *now;
+};
+
+static void progress(void *context, uint64_t executions, double seconds)
+{
+	const struct position *at = context;
+
+	show_progress(at->done, case_count, "%s, %s: %llu executions, %.0f/s",
+		      at->now->type->name, at->now->scenario->name,
+		      (unsigned long long)executions, (double)executions / seconds);
+}
+
+static void print_token(const struct check_case *c, enum model model)
+{
+	printf("%s:%s:%d:%d:%s:%s", c->type->name, c->scenario->name, c->threads,
+	       c->episodes, model_names[model], c->result.choices);
+}
+
+static void print_header(void)
+{
+	printf("%-24s %-11s %7s %8s %5s %11s %9s  %s\n", "lock", "scenario", "threads",
+	       "episodes", "model", "executions", "seconds", "verdict");
+}
+
+static bool is_expected(const struct check_case *c)
+{
+	return c->result.verdict != VERDICT_PASSED &&
+	       c->result.verdict == c->scenario->expected(c->type);
+}
+
+static void print_row(const struct check_case *c, enum model model)
+{
+	printf("%-24s %-11s %7d %8d %5s %11llu %9.3f  %s%s\n", c->type->name,
+	       c->scenario->name, c->threads, c->episodes, model_names[model],
+	       (unsigned long long)c->result.executions, c->result.seconds,
+	       verdict_name(c->result.verdict),
+	       is_expected(c) ? ", as the registry says" : "");
+	fflush(stdout);
+}
+
+static void print_failure(const struct check_case *c, enum model model)
+{
+	printf("\n%s: %s\n", verdict_name(c->result.verdict), c->result.message);
+	if (c->result.verdict == VERDICT_LIMIT) {
+		printf("(not a failure of the lock; raise --limit or lower --threads)\n\n");
+		return;
+	}
+	if (c->result.trace != NULL)
+		fputs(c->result.trace, stdout);
+	printf("repeat it with: pawl check --replay ");
+	print_token(c, model);
+	printf("\n\n");
+}
+
+static json_t *describe(enum model model)
+{
+	json_t *rows = json_array();
+	size_t i;
+
+	for (i = 0; i < case_count; i++) {
+		const struct check_case *c = &cases[i];
+		json_t *row = json_pack(
+			"{s:s, s:s, s:i, s:i, s:s, s:I, s:I, s:f, s:s}", "lock",
+			c->type->name, "scenario", c->scenario->name, "threads",
+			c->threads, "episodes", c->episodes, "model", model_names[model],
+			"executions", (json_int_t)c->result.executions, "blocked",
+			(json_int_t)c->result.blocked, "seconds", c->result.seconds,
+			"verdict", verdict_name(c->result.verdict));
+
+		if (c->result.choices[0] != 0) {
+			char token[TOKEN_SIZE + 128];
+
+			snprintf(token, sizeof(token), "%s:%s:%d:%d:%s:%s", c->type->name,
+				 c->scenario->name, c->threads, c->episodes,
+				 model_names[model], c->result.choices);
+			json_object_set_new(row, "token", json_string(token));
+			json_object_set_new(row, "expected", json_boolean(is_expected(c)));
+		}
+		json_array_append_new(rows, row);
+	}
+	return json_pack("{s:i, s:s, s:o}", "schema", 1, "tool", "check", "results", rows);
+}
+
+static int run(const struct request *request)
+{
+	uint64_t executions = 0;
+	double seconds = 0;
+	int status = 0, times;
+	size_t i;
+
+	print_header();
+	for (i = 0; i < case_count; i++) {
+		struct check_case *c = &cases[i];
+		struct position position = {i, c};
+		struct options options = {
+			.model = request->model,
+			.limit = (uint64_t)request->limit,
+			.keep_trace = true,
+			.progress = progress,
+			.context = &position,
+		};
+
+		show_progress(i, case_count, "%s, %s", c->type->name, c->scenario->name);
+		for (times = 0; times < request->repeat; times++) {
+			free(c->result.trace);
+			scenario_check(c->scenario, c->type, c->threads, c->episodes,
+				       &options, &c->result);
+			executions += c->result.executions + c->result.blocked;
+			seconds += c->result.seconds;
+		}
+		end_progress();
+		print_row(c, request->model);
+		if (c->result.verdict == VERDICT_PASSED)
+			continue;
+		if (is_expected(c) && !request->named)
+			continue;
+		print_failure(c, request->model);
+		status = 1;
+	}
+	fprintf(stderr, "%zu cases, %llu executions in %.2f s: %.0f executions/s\n",
+		case_count, (unsigned long long)executions, seconds,
+		(double)executions / (seconds > 0 ? seconds : 1));
+	if (request->json != NULL)
+		write_result_file(describe(request->model));
+	for (i = 0; i < case_count; i++)
+		free(cases[i].result.trace);
+	free(cases);
+	return status;
+}
+
+/* Repeats one execution; the token says which. */
+static int replay(const char *token)
+{
+	char text[TOKEN_SIZE + 128], *rest = text, *field[6];
+	struct check_case c = {.type = NULL};
+	struct options options = {.keep_trace = true};
+	size_t i;
+
+	if (snprintf(text, sizeof(text), "%s", token) >= (int)sizeof(text))
+		refuse("--replay: the token is too long");
+	for (i = 0; i < 6; i++) {
+		field[i] = strsep(&rest, ":");
+		if (field[i] == NULL)
+			refuse("--replay: '%s' is not a token; copy the line that a failed "
+			       "check printed",
+			       token);
+	}
+	c.type = find_lock(field[0]);
+	if (c.type == NULL)
+		refuse_lock(field[0], nth_lock);
+	c.scenario = need_scenario(field[1]);
+	c.threads = atoi(field[2]);
+	c.episodes = atoi(field[3]);
+	if (c.threads < c.scenario->least_threads || c.threads > MAX_THREADS ||
+	    c.episodes < 1 || !find_model(field[4], &options.model))
+		refuse("--replay: '%s' is not a token; copy the line that a failed check "
+		       "printed",
+		       token);
+	options.choices = field[5];
+	scenario_check(c.scenario, c.type, c.threads, c.episodes, &options, &c.result);
+	print_header();
+	print_row(&c, options.model);
+	if (c.result.verdict != VERDICT_PASSED)
+		print_failure(&c, options.model);
+	free(c.result.trace);
+	return c.result.verdict != VERDICT_PASSED;
+}
+
+static void choose_locks(struct request *request, int count, char **names)
+{
+	const struct lock_type *type;
+	int i;
+
+	request->named = count > 0;
+	for (i = 0; i < count; i++) {
+		type = find_lock(names[i]);
+		if (type == NULL)
+			refuse_lock(names[i], nth_lock);
+		if (request->lock_count < MAX_LOCKS)
+			request->locks[request->lock_count++] = type;
+	}
+	if (count > 0)
+		return;
+	for (type = all_locks; type->name != NULL; type++)
+		if (request->lock_count < MAX_LOCKS)
+			request->locks[request->lock_count++] = type;
+}
+
+int check_main(int argc, char **argv)
+{
+	struct request request = {.repeat = 1};
+	const struct option_spec options[] = {
+		{"threads", "N", "this many threads (3, and others)", parse_positive,
+		 &request.threads},
+		{"episodes", "K", "each locks and unlocks so often (1, and others)",
+		 parse_positive, &request.episodes},
+		{"scenario", "NAME", "this scenario alone (all that apply)", parse_text,
+		 &request.scenario},
+		{"model", "M", "memory model: weak, tso or sc (weak)", parse_model,
+		 &request.model},
+		{"limit", "N", "give up a case after N executions (never)", parse_positive,
+		 &request.limit},
+		{"full", NULL, "all that finishes in minutes, not in seconds", parse_flag,
+		 &request.full},
+		{"json", "FILE", "write the results to FILE", parse_text, &request.json},
+		{"replay", "TOKEN", "repeat one execution, which a failed check printed",
+		 parse_text, &request.replay},
+		{"load", "FILE", "check the locks in a shared object instead", parse_text,
+		 &request.load},
+		{"repeat", "N", "explore each case N times, to measure speed",
+		 parse_positive, &request.repeat},
+		{"list", NULL, "list the scenarios", parse_flag, &request.list},
+		{.name = NULL},
+	};
+	const struct usage usage = {
+		.command = "check",
+		.operands = "[LOCK...]",
+		.about = "Runs the shipped headers in every way that the memory model "
+			 "allows, and looks for\n"
+			 "broken exclusion, data races, deadlocks, lost wake-ups, broken "
+			 "order and accesses\n"
+			 "to memory that is gone. A failure is printed step by step, with a "
+			 "token that repeats\n"
+			 "it. Exits with 1 if a verdict is not 'passed'. A failure that the "
+			 "registry admits\n"
+			 "counts only if its lock was named.",
+		.options = options,
+	};
+	int count = parse_options(&usage, argc, argv);
+
+	if (request.list) {
+		print_list();
+		return 0;
+	}
+	if (request.threads > MAX_THREADS)
+		refuse("--threads: %d is more than %d; few threads show every bug that "
+		       "many do",
+		       request.threads, MAX_THREADS);
+	if (request.load != NULL)
+		load_locks(request.load);
+	if (request.replay != NULL)
+		return replay(request.replay);
+	if (request.scenario != NULL)
+		need_scenario(request.scenario);
+	choose_locks(&request, count, argv + 1);
+	plan(&request);
+	if (request.json != NULL)
+		open_result_file("json", request.json);
+	return run(&request);
+}

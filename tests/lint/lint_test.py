@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The lint finds what it should: the tree passes, and each spoilt copy fails."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+LINT = os.path.join(ROOT, "scripts", "lint")
+
+
+class LintTest(unittest.TestCase):
+    def setUp(self):
+        self.tree = tempfile.mkdtemp()
+        shutil.copytree(os.path.join(ROOT, "include"), os.path.join(self.tree, "include"))
+        os.mkdir(os.path.join(self.tree, "src"))
+
+    def tearDown(self):
+        shutil.rmtree(self.tree)
+
+    def lint(self, *options):
+        done = subprocess.run([LINT, "--root", self.tree, *(options or ["--no-tools"])],
+                              stdout=subprocess.PIPE, text=True, cwd=self.tree)
+        return done.returncode, done.stdout
+
+    def path(self, name):
+        return os.path.join(self.tree, "include", "pawl", name)
+
+    def edit(self, name, old, new):
+        with open(self.path(name)) as file:
+            text = file.read()
+        self.assertIn(old, text, f"{name} has changed; adapt this test")
+        with open(self.path(name), "w") as file:
+            file.write(text.replace(old, new, 1))
+
+    def add(self, name, text):
+        self.edit(name, "#endif /* PAWL_", text + "\n#endif /* PAWL_")
+
+    def assert_found(self, *words):
+        status, output = self.lint()
+        self.assertEqual(status, 1, output)
+        for word in words:
+            self.assertIn(word, output)
+        self.assertIn("lint: 1 findings", output)
+
+    def test_the_tree_passes(self):
+        status, output = self.lint()
+        self.assertEqual((status, output), (0, ""))
+
+    def test_store_without_label(self):
+        self.edit("ticket.h", "turn + 1); /* [R] I3 */", "turn + 1); /* I3 */")
+        self.assert_found("ticket.h", "pawl_store_release carries no label")
+
+    def test_await_without_label(self):
+        self.edit("tas.h", "how); /* [A] I1 */", "how);")
+        self.assert_found("tas.h", "pawl_await_cas_acquire carries no label")
+
+    def test_exchange_without_label(self):
+        self.edit("mcs.h", "pawl_address(node))); /* [T] */", "pawl_address(node)));")
+        self.assert_found("mcs.h", "pawl_exchange_acq_rel carries no label")
+
+    def test_condition_without_label(self):
+        self.edit("hapax_vw.h", "{ /* [W1] I1 */", "{")
+        self.assert_found("hapax_vw.h", "pawl_cas_seq_cst carries no label")
+
+    def test_fence_without_label(self):
+        self.add("tas.h", "static inline void f(void)\n{\n\tpawl_heavy_fence();\n}")
+        self.assert_found("pawl_heavy_fence carries no label")
+
+    def test_await_rmw_without_label(self):
+        self.edit("hemlock_ctr.h", "pawl_await_eq_rmw_acquire(grant, 0, how); /* [E] I3 */",
+                  "pawl_await_eq_rmw_acquire(grant, 0, how);")
+        self.assert_found("pawl_await_eq_rmw_acquire carries no label")
+
+    def test_label_that_the_card_does_not_explain(self):
+        self.edit("ticket.h", "turn + 1); /* [R] I3 */", "turn + 1); /* [Z] I3 */")
+        self.assert_found("[Z] is not explained")
+
+    def test_label_explained_in_the_header_that_the_card_names(self):
+        self.edit("reciprocating.h", "[T]\n *            pairs with itself", "[V]\n *            pairs with itself")
+        self.edit("reciprocating.h", "sees its gate cleared, before it opens it. [T] pairs",
+                  "sees its gate cleared, before it opens it. [V] pairs")
+        status, output = self.lint()
+        self.assertEqual(status, 1)
+        self.assertIn("reciprocating_fair.h", output)
+
+    def test_label_of_shared_text_that_no_user_explains(self):
+        self.edit("hapax_value.h", "&l->depart); /* [A] */", "&l->depart); /* [Y] */")
+        self.assert_found("hapax_value.h", "[Y] is not explained")
+
+    def test_label_at_the_end_of_a_wrapped_statement_counts(self):
+        self.add("tas.h", "static inline void f(struct pawl_tas *l)\n{\n"
+                          "\tpawl_store_release(&l->held,\n\t\t\t   0); /* [R] */\n}")
+        self.assertEqual(self.lint(), (0, ""))
+
+    def test_label_of_the_next_statement_does_not_count(self):
+        self.add("tas.h", "static inline void f(struct pawl_tas *l)\n{\n"
+                          "\tpawl_store_release(&l->held, 0);\n"
+                          "\tpawl_store_release(&l->held, 0); /* [R] */\n}")
+        self.assert_found("carries no label")
+
+    def test_relaxed_without_a_reason(self):
+        self.edit("ticket.h", "/* Relaxed: a ticket need only be unique (I2); [A] does the ordering. */",
+                  "")
+        self.assert_found("ticket.h", "pawl_fetch_add_relaxed")
+
+    def test_relaxed_in_code_is_no_reason(self):
+        self.add("tas.h", "static inline void f(struct pawl_tas *l)\n{\n"
+                          "\tpawl_store_relaxed(&l->held, 0);\n}")
+        self.assert_found("say in a comment why relaxed is enough")
+
+    def test_conditional_compilation(self):
+        self.add("clh.h", "#ifdef SIM\n#define X 1\n")
+        status, output = self.lint()
+        self.assertEqual(status, 1)
+        self.assertIn("no conditional compilation", output)
+
+    def test_conditional_on_the_cpu(self):
+        self.add("clh.h", "#if defined(__x86_64__)\n#define X 1\n")
+        status, output = self.lint()
+        self.assertEqual(status, 1)
+        self.assertIn("no conditional compilation", output)
+
+    def test_memory_order_named_in_a_header(self):
+        self.add("tas.h", "enum { ORDER = __ATOMIC_ACQUIRE };")
+        self.assert_found("tas.h", "a memory order is named")
+
+    def test_memory_order_named_in_a_source(self):
+        with open(os.path.join(self.tree, "src", "x.c"), "w") as file:
+            file.write("int x = memory_order_seq_cst;\n")
+        self.assert_found("x.c", "a memory order is named")
+
+    def test_card_without_a_field(self):
+        self.edit("ticket.h", " * Lifetime   [R] is unlock's last access", " * [R] is unlock's last access")
+        self.assert_found("ticket.h", 'the card has 0 fields "Lifetime"')
+
+    def test_card_with_fields_out_of_order(self):
+        self.edit("tas.h", " * Lifetime   [R] is", " * Checked   [R] is")
+        self.edit("tas.h", " * Checked    tests/locks", " * Lifetime    tests/locks")
+        self.assert_found("tas.h", "not in the order")
+
+    def test_lock_without_header(self):
+        self.edit("locks.def", "PAWL_LOCK(tas,", "PAWL_LOCK(nothing,")
+        self.assert_found("nothing.h", "does not exist")
+
+    @unittest.skipUnless(shutil.which("clang-format"), "no clang-format")
+    def test_formatting(self):
+        shutil.copy(os.path.join(ROOT, ".clang-format"), self.tree)
+        self.edit("tas.h", "\treturn pawl_cas_acquire", "    return pawl_cas_acquire")
+        status, output = self.lint("--root", self.tree)
+        self.assertEqual(status, 1)
+        self.assertIn("clang-format", output)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv)

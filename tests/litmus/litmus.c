@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory models against the classical litmus tests. Each row asks: with
+ * these orders, which outcomes are there? README.md has the question of each
+ * family in words. The number of executions is recorded as well: a change in
+ * it is a change in the model or in the search, and wants an explanation.
+ */
+#include <sim/explore/explore.h>
+#include <sim/seam.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MAX_OPERATIONS = 4, MAX_OUTCOMES = 64, WORDS = 3 };
+
+/*
+ * A thread is a list of W[.order] word value, R[.order] word, A[.order] word n
+ * (fetch and add) and F.kind; the order is relaxed unless given.
+ */
+struct litmus {
+	const char *name;
+	enum model model;
+	const char *threads[4];
+	const char *final; /* words whose last value belongs to the outcome */
+	const char *outcomes;
+	int executions;
+};
+
+static const struct litmus tests[] = {
+#include "table.h"
+};
+
+struct operation_of_thread {
+	char what;
+	int order, word;
+	uint64_t value;
+};
+
+static struct operation_of_thread code[4][MAX_OPERATIONS];
+static int lengths[4], thread_count;
+static uint64_t *words[WORDS];
+static uint64_t taken[4][MAX_OPERATIONS];
+static const struct litmus *test;
+
+static char outcomes[MAX_OUTCOMES][16];
+static int outcome_count;
+
+static int parse_order(const char *name)
+{
+	static const struct {
+		const char *name;
+		int order;
+	} orders[] = {
+		{"rlx", SIM_RELAXED},
+		{"acq", SIM_ACQUIRE},
+		{"rel", SIM_RELEASE},
+		{"ar", SIM_ACQ_REL},
+		{"sc", SIM_SEQ_CST},
+	}, fences[] = {
+		{"light", SIM_FENCE_LIGHT},
+		{"heavy", SIM_FENCE_HEAVY},
+		{"acq", SIM_FENCE_ACQUIRE},
+		{"rel", SIM_FENCE_RELEASE},
+		{"ar", SIM_FENCE_ACQ_REL},
+		{"sc", SIM_FENCE_FULL},
+	};
+	size_t i;
+
+	if (name[0] == 'F') {
+		for (i = 0; i < 6; i++)
+			if (strcmp(fences[i].name, name + 2) == 0)
+				return fences[i].order;
+	} else if (name[1] == 0) {
+		return SIM_RELAXED;
+	} else {
+		for (i = 0; i < 5; i++)
+			if (strcmp(orders[i].name, name + 2) == 0)
+				return orders[i].order;
+	}
+	fail_msg("no order in '%s'", name);
+	return 0;
+}
+
+static void parse(const struct litmus *from)
+{
+	int t;
+
+	test = from;
+	for (t = 0; t < 4 && from->threads[t] != NULL; t++) {
+		char text[128], *next, *rest = text;
+
+		snprintf(text, sizeof(text), "%s", from->threads[t]);
+		lengths[t] = 0;
+		while ((next = strsep(&rest, ";")) != NULL) {
+			struct operation_of_thread *o = &code[t][lengths[t]++];
+			char name[16], word = 'x';
+			unsigned long value = 0;
+
+			assert_true(lengths[t] <= MAX_OPERATIONS);
+			assert_true(sscanf(next, " %15s %c %lu", name, &word, &value) >= 1);
+			o->what = name[0];
+			o->order = parse_order(name);
+			o->word = word - 'x';
+			o->value = value;
+		}
+	}
+	thread_count = t;
+}
+
+static void set_up(void *context)
+{
+	int i;
+
+	(void)context;
+	for (i = 0; i < WORDS; i++)
+		words[i] = explore_allocate(8, 8);
+}
+
+static void run_thread(void *context, int t)
+{
+	int i;
+
+	(void)context;
+	for (i = 0; i < lengths[t]; i++) {
+		struct operation_of_thread *o = &code[t][i];
+		uint64_t *w = words[o->word];
+
+		if (o->what == 'W')
+			sim_store(w, o->value, o->order);
+		else if (o->what == 'R')
+			taken[t][i] = sim_load(w, o->order);
+		else if (o->what == 'A')
+			taken[t][i] = sim_fetch_add(w, o->value, o->order);
+		else
+			sim_fence((enum sim_fence)o->order);
+	}
+}
+
+static void collect(void *context, struct graph *g)
+{
+	char outcome[16];
+	int n = 0, t, i;
+
+	(void)context, (void)g;
+	for (t = 0; t < thread_count; t++)
+		for (i = 0; i < lengths[t]; i++)
+			if (code[t][i].what == 'R' || code[t][i].what == 'A')
+				outcome[n++] = (char)('0' + taken[t][i]);
+	for (i = 0; test->final[i] != 0; i++)
+		outcome[n++] = (char)('0' + explore_final(words[test->final[i] - 'x']));
+	outcome[n] = 0;
+	for (i = 0; i < outcome_count; i++)
+		if (strcmp(outcomes[i], outcome) == 0)
+			return;
+	assert_true(outcome_count < MAX_OUTCOMES);
+	memcpy(outcomes[outcome_count++], outcome, sizeof(outcome));
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static void check(const struct litmus *row)
+{
+	static struct result result;
+	struct program program = {.set_up = set_up, .thread = run_thread};
+	struct options options = {.model = row->model, .each = collect};
+	char found[MAX_OUTCOMES * 16] = "";
+	int i;
+
+	parse(row);
+	program.threads = thread_count;
+	outcome_count = 0;
+	explore(&program, &options, &result);
+	assert_int_equal(result.verdict, VERDICT_PASSED);
+	qsort(outcomes, (size_t)outcome_count, sizeof(outcomes[0]), compare);
+	for (i = 0; i < outcome_count; i++) {
+		strcat(found, i == 0 ? "" : " ");
+		strcat(found, outcomes[i]);
+	}
+	if (getenv("PAWL_LITMUS_PRINT") != NULL)
+		print_message("%s | %s | %llu\n", row->name, found,
+			      (unsigned long long)result.executions);
+	if (strcmp(found, row->outcomes) != 0)
+		fail_msg("%s: outcomes %s, expected %s", row->name, found, row->outcomes);
+	if (result.executions != (uint64_t)row->executions)
+		fail_msg("%s: %llu executions, recorded %d", row->name,
+			 (unsigned long long)result.executions, row->executions);
+}
+
+static void one(void **state)
+{
+	check(*state);
+}
+
+int main(void)
+{
+	enum { COUNT = sizeof(tests) / sizeof(tests[0]) };
+	static struct CMUnitTest all[COUNT];
+	int i;
+
+	for (i = 0; i < COUNT; i++)
+		all[i] = (struct CMUnitTest){
+			.name = tests[i].name,
+			.test_func = one,
+			.initial_state = (void *)&tests[i],
+		};
+	return _cmocka_run_group_tests("litmus", all, COUNT, NULL, NULL);
+}
