@@ -3,6 +3,7 @@
 
 JOBS   := $(shell nproc)
 PREFIX ?= /usr/local
+SOAK_SECONDS ?= 600
 
 all: ## build the libraries and the command, in build/release
 	cmake --preset release
@@ -20,6 +21,12 @@ bench: all ## measure all locks at length; BENCH holds further options
 sim: all ## count the cache misses of every lock; SIM holds further options
 	build/release/pawl sim $(SIM)
 
+soak: deps ## ten minutes of everything at once under ASan, then under TSan
+	cmake --preset asan-ubsan && cmake --build --preset asan-ubsan -j$(JOBS) --target soak
+	build/asan-ubsan/tests/soak/soak $(SOAK_SECONDS)
+	cmake --preset tsan && cmake --build --preset tsan -j$(JOBS) --target soak
+	setarch -R build/tsan/tests/soak/soak $(SOAK_SECONDS)
+
 lint: ## check memory orders, cards and formatting
 	scripts/lint
 
@@ -35,4 +42,4 @@ clean: ## remove everything that was built
 help: ## say what there is
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1	\2/p' Makefile | expand -t 10
 
-.PHONY: all demo check bench sim lint install deps clean help
+.PHONY: all demo check bench sim soak lint install deps clean help

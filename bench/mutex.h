@@ -30,17 +30,13 @@ struct mutex_thread {
 	struct waits waits; /* only of a run that times them */
 };
 
-/*
- * What a thread does. `lock`, `unlock` and `timed` are constants wherever this
- * is called: they and the loop become one piece of code.
- */
-static inline __attribute__((always_inline)) void mutex_loop(struct mutex_thread *me,
-							     void (*lock)(void *),
-							     void (*unlock)(void *),
-							     bool timed)
+static inline __attribute__((always_inline)) void mutex_episodes(struct mutex_thread *me,
+								 void (*lock)(void *),
+								 void (*unlock)(void *),
+								 uint32_t cs,
+								 uint32_t ncs, bool timed)
 {
 	struct mutex_bench *bench = me->bench;
-	const uint32_t cs = bench->cs, ncs = bench->ncs;
 	uint64_t own = me->own, episodes = 0;
 
 	do {
@@ -60,6 +56,24 @@ static inline __attribute__((always_inline)) void mutex_loop(struct mutex_thread
 	} while (pawl_load_relaxed(&bench->stop) == 0);
 	me->own = own;
 	me->episodes = episodes;
+}
+
+/*
+ * What a thread does. `lock`, `unlock` and `timed` are constants wherever this is
+ * called: they and the loop become one piece of code. The default sections are
+ * constants, too: counting their steps would cost a third of a ticket lock.
+ */
+static inline __attribute__((always_inline)) void mutex_loop(struct mutex_thread *me,
+							     void (*lock)(void *),
+							     void (*unlock)(void *),
+							     bool timed)
+{
+	const struct mutex_bench *bench = me->bench;
+
+	if (bench->cs == 1 && bench->ncs == 0)
+		mutex_episodes(me, lock, unlock, 1, 0, timed);
+	else
+		mutex_episodes(me, lock, unlock, bench->cs, bench->ncs, timed);
 }
 
 #endif /* PAWL_BENCH_MUTEX_H */

@@ -171,6 +171,7 @@ void sim_fiber_free(struct sim_fiber *fiber)
 void sim_fiber_start(struct sim_fiber *fiber, void (*run)(void *argument), void *argument)
 {
 	uintptr_t top = ((uintptr_t)fiber->stack + fiber->stack_size) & ~(uintptr_t)15;
+	/* Once the frame is popped, the stack is aligned for the entry's call. */
 	uintptr_t *frame = (uintptr_t *)(top - 16) - SAVED_WORDS;
 	int i;
 

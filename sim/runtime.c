@@ -50,7 +50,8 @@ bool sim_thread_wants_exit(const void *thread)
  */
 __attribute__((no_sanitize_thread)) uint64_t sim_hapax_block(void)
 {
-	uint64_t block = sim_engine->serial != NULL ? sim_engine->serial() : ++blocks_used;
+	uint64_t block = sim_engine->serial != NULL ? sim_engine->serial()
+						    : ++blocks_used;
 
 	return block << PAWL_HAPAX_BLOCK_BITS;
 }

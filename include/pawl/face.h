@@ -17,6 +17,11 @@
  * context wherever the caller wants it; the plain face keeps it in the lock,
  * where the holder alone touches it. It copies it out before the release:
  * afterwards the lock may be gone.
+ *
+ * PAWL_FACE_RARE_CONTEXT is for a context that is all zero unless the thread
+ * has waited; then `end` is not 0, and `next` says who comes after. What is kept
+ * in the lock is all zero whenever the lock is free, so that the uncontended path need not store
+ * it: that store costs 2 ns where the whole pair takes 12.
  */
 #ifndef PAWL_FACE_H
 #define PAWL_FACE_H
@@ -71,6 +76,38 @@
 		l->held = context;                                \
 		return true;                                      \
 	}                                                         \
+	struct pawl_##x
+
+#define PAWL_FACE_RARE_CONTEXT(x)                                                       \
+	struct pawl_##x {                                                               \
+		struct pawl_##x##_core core;                                            \
+		struct pawl_##x##_context held; /* the holder's alone */                \
+	};                                                                              \
+	static inline void pawl_##x##_lock_as(struct pawl_##x *l, enum pawl_wait how)   \
+	{                                                                               \
+		struct pawl_##x##_context context;                                      \
+                                                                                        \
+		pawl_##x##_acquire(&l->core, &context, how);                            \
+		if (__builtin_expect(context.end != 0, false))                          \
+			l->held = context;                                              \
+	}                                                                               \
+	static inline void pawl_##x##_unlock_as(struct pawl_##x *l, enum pawl_wait how) \
+	{                                                                               \
+		struct pawl_##x##_context context = l->held;                            \
+                                                                                        \
+		if (__builtin_expect(context.end != 0 && context.next == NULL, false))  \
+			l->held = (struct pawl_##x##_context)PAWL_ZERO;                 \
+		pawl_##x##_release(&l->core, &context, how);                            \
+	}                                                                               \
+	PAWL_FACE_SPIN(x)
+
+#define PAWL_FACE_RARE_CONTEXT_TRY(x)                              \
+	static inline bool pawl_##x##_trylock(struct pawl_##x *l)  \
+	{                                                          \
+		struct pawl_##x##_context context;                 \
+                                                                   \
+		return pawl_##x##_try_acquire(&l->core, &context); \
+	}                                                          \
 	struct pawl_##x
 
 #define PAWL_FACE_SPIN(x)                                        \

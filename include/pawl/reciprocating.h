@@ -52,6 +52,8 @@ struct pawl_reciprocating_core {
 	pawl_atomic64 arrivals;
 };
 
+/* All zero unless the thread has waited: then nobody is next, and the end mark
+ * is its own element. */
 struct pawl_reciprocating_context {
 	struct pawl_element *next; /* whom to let in; NULL at the segment's end */
 	uint64_t end;		   /* end mark of the segment (I2) */
@@ -77,6 +79,12 @@ static inline void pawl_reciprocating_admit(struct pawl_element *next, uint64_t 
 	pawl_notify(&next->gate, end, how);
 }
 
+/* The end mark that a context stands for. */
+static inline uint64_t pawl_reciprocating_end(uint64_t end)
+{
+	return end != 0 ? end : pawl_address(&pawl_self()->element);
+}
+
 /*
  * At the end of a segment: unlocks if nobody has arrived, and returns NULL;
  * else detaches the arrivals, and returns the first of the new segment.
@@ -97,7 +105,7 @@ static inline void pawl_reciprocating_acquire(struct pawl_reciprocating_core *l,
 {
 	struct pawl_element *mine = &pawl_self()->element;
 	uint64_t top = pawl_reciprocating_arrive(&l->arrivals, mine);
-	uint64_t next = 0, end = pawl_address(mine);
+	uint64_t next = 0, end = 0;
 
 	if (__builtin_expect(top != 0, false)) {
 		next = top & ~(uint64_t)PAWL_RECIPROCATING_LOCKED;
@@ -115,11 +123,9 @@ static inline void pawl_reciprocating_acquire(struct pawl_reciprocating_core *l,
 static inline bool pawl_reciprocating_try_acquire(
 	struct pawl_reciprocating_core *l, struct pawl_reciprocating_context *context)
 {
-	struct pawl_element *mine = &pawl_self()->element;
-
 	context->next = NULL;
-	context->end = pawl_address(mine);
-	return pawl_cas_acquire(&l->arrivals, 0, context->end); /* [T] */
+	context->end = 0;
+	return pawl_cas_acquire(&l->arrivals, 0, pawl_reciprocating_end(0)); /* [T] */
 }
 
 /* Requires the acquirer's context; only the thread that acquired may call. */
@@ -128,14 +134,15 @@ static inline void pawl_reciprocating_release(struct pawl_reciprocating_core *l,
 					      enum pawl_wait how)
 {
 	struct pawl_element *next = context->next;
+	uint64_t end = pawl_reciprocating_end(context->end);
 
 	if (next == NULL)
-		next = pawl_reciprocating_turn(&l->arrivals, context->end);
+		next = pawl_reciprocating_turn(&l->arrivals, end);
 	if (next != NULL)
-		pawl_reciprocating_admit(next, context->end, how);
+		pawl_reciprocating_admit(next, end, how);
 }
 
-PAWL_FACE_CONTEXT(reciprocating);
-PAWL_FACE_CONTEXT_TRY(reciprocating);
+PAWL_FACE_RARE_CONTEXT(reciprocating);
+PAWL_FACE_RARE_CONTEXT_TRY(reciprocating);
 
 #endif /* PAWL_RECIPROCATING_H */

@@ -40,6 +40,7 @@ struct pawl_reciprocating_fair_core {
 	pawl_atomic64 arrivals;
 };
 
+/* All zero unless the thread has waited, as in reciprocating.h. */
 struct pawl_reciprocating_fair_context {
 	struct pawl_element *next;  /* whom to let in; NULL at the end */
 	uint64_t end;		    /* end mark of the segment */
@@ -51,6 +52,33 @@ struct pawl_reciprocating_fair_context {
 /* One turn in this many is given up for later. */
 enum { PAWL_FAIR_STEP_ASIDE = 8 };
 
+/* Waits behind `top`. */
+static inline __attribute__((cold)) void pawl_reciprocating_fair_wait(
+	struct pawl_element *mine, uint64_t top,
+	struct pawl_reciprocating_fair_context *context, enum pawl_wait how)
+{
+	uint64_t next = top & ~(uint64_t)PAWL_RECIPROCATING_LOCKED;
+	uint64_t end = pawl_await_ne_acquire(&mine->gate, 0, how); /* [A] */
+	uint64_t aside = mine->aside;
+
+	if (next == end) { /* I2: buried, so nobody is there */
+		next = 0;
+		end = PAWL_RECIPROCATING_LOCKED;
+	}
+	if (next != 0 && aside == 0 && pawl_one_in(PAWL_FAIR_STEP_ASIDE)) {
+		struct pawl_element *first = (struct pawl_element *)pawl_pointer(next);
+
+		pawl_store_relaxed(&mine->gate, 0); /* Relaxed: published by [R] */
+		first->aside = pawl_address(mine);
+		pawl_reciprocating_admit(first, end, how);	  /* [R] */
+		end = pawl_await_ne_acquire(&mine->gate, 0, how); /* [A] */
+		next = mine->next;				  /* I4: in now */
+	}
+	context->next = (struct pawl_element *)pawl_pointer(next);
+	context->end = end;
+	context->aside = (struct pawl_element *)pawl_pointer(aside);
+}
+
 /* Waits its turn, then owns *l. Not recursive. */
 static inline void pawl_reciprocating_fair_acquire(
 	struct pawl_reciprocating_fair_core *l,
@@ -58,31 +86,14 @@ static inline void pawl_reciprocating_fair_acquire(
 {
 	struct pawl_element *mine = &pawl_self()->element;
 	uint64_t top = pawl_reciprocating_arrive(&l->arrivals, mine);
-	uint64_t next = 0, end = pawl_address(mine), aside = 0;
 
 	if (__builtin_expect(top != 0, false)) {
-		next = top & ~(uint64_t)PAWL_RECIPROCATING_LOCKED;
-		end = pawl_await_ne_acquire(&mine->gate, 0, how); /* [A] */
-		aside = mine->aside;
-		if (next == end) { /* I2: buried, so nobody is there */
-			next = 0;
-			end = PAWL_RECIPROCATING_LOCKED;
-		}
-		if (next != 0 && aside == 0 && pawl_one_in(PAWL_FAIR_STEP_ASIDE)) {
-			struct pawl_element *first = (struct pawl_element *)pawl_pointer(
-				next);
-
-			/* Relaxed: published by [R] */
-			pawl_store_relaxed(&mine->gate, 0);
-			first->aside = pawl_address(mine);
-			pawl_reciprocating_admit(first, end, how);	  /* [R] */
-			end = pawl_await_ne_acquire(&mine->gate, 0, how); /* [A] */
-			next = mine->next;				  /* I4: in now */
-		}
+		pawl_reciprocating_fair_wait(mine, top, context, how);
+		return;
 	}
-	context->next = (struct pawl_element *)pawl_pointer(next);
-	context->end = end;
-	context->aside = (struct pawl_element *)pawl_pointer(aside);
+	context->next = NULL;
+	context->end = 0;
+	context->aside = NULL;
 }
 
 /* Returns true, owning *l, if it was free; never waits and never queues. */
@@ -91,9 +102,9 @@ static inline bool pawl_reciprocating_fair_try_acquire(
 	struct pawl_reciprocating_fair_context *context)
 {
 	context->next = NULL;
-	context->end = pawl_address(&pawl_self()->element);
+	context->end = 0;
 	context->aside = NULL;
-	return pawl_cas_acquire(&l->arrivals, 0, context->end); /* [T] */
+	return pawl_cas_acquire(&l->arrivals, 0, pawl_reciprocating_end(0)); /* [T] */
 }
 
 /* Requires the acquirer's context; only the thread that acquired may call. */
@@ -103,22 +114,23 @@ static inline void pawl_reciprocating_fair_release(
 {
 	struct pawl_element *next = context->next;
 	struct pawl_element *aside = context->aside;
+	uint64_t end = pawl_reciprocating_end(context->end);
 
-	if (aside != NULL && (next == NULL || pawl_one_in(2))) { /* I3 */
-		aside->next = pawl_address(next);
-		next = aside;
-	} else if (next != NULL) {
-		next->aside = pawl_address(aside);
-	} else {
-		next = pawl_reciprocating_turn(&l->arrivals, context->end);
-		if (next == NULL)
+	if (__builtin_expect(next == NULL && aside == NULL, true)) {
+		next = pawl_reciprocating_turn(&l->arrivals, end);
+		if (__builtin_expect(next == NULL, true))
 			return;
 		next->aside = 0;
+	} else if (aside != NULL && (next == NULL || pawl_one_in(2))) { /* I3 */
+		aside->next = pawl_address(next);
+		next = aside;
+	} else {
+		next->aside = pawl_address(aside);
 	}
-	pawl_reciprocating_admit(next, context->end, how);
+	pawl_reciprocating_admit(next, end, how);
 }
 
-PAWL_FACE_CONTEXT(reciprocating_fair);
-PAWL_FACE_CONTEXT_TRY(reciprocating_fair);
+PAWL_FACE_RARE_CONTEXT(reciprocating_fair);
+PAWL_FACE_RARE_CONTEXT_TRY(reciprocating_fair);
 
 #endif /* PAWL_RECIPROCATING_FAIR_H */

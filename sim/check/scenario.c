@@ -18,7 +18,7 @@ enum { LOCKS = 2 };
 /* Guarded by the locks, and checked for races. */
 struct shared {
 	uint64_t sections[LOCKS];
-	uint64_t users; /* who may still lock it */
+	uint64_t users;	 /* who may still lock it */
 	uint64_t passed; /* atomic: a lock was passed on */
 };
 
@@ -240,6 +240,24 @@ static void chained_thread(void *argument, int thread)
 		visit_lock(c, 1);
 }
 
+/* return: one thread comes back for more while others still wait. */
+static void return_thread(void *argument, int thread)
+{
+	struct check *c = argument;
+
+	visit_lock(c, 0);
+	if (thread == 0)
+		visit_lock(c, 0);
+}
+
+static void return_set_up(void *argument)
+{
+	struct check *c = argument;
+
+	set_up(c);
+	c->expected[0] = (uint64_t)c->threads + 1;
+}
+
 /* passed-on: the thread that unlocks is not the one that locked. */
 static void passed_on_thread(void *argument, int thread)
 {
@@ -275,22 +293,24 @@ OUTSIDE static enum verdict passes(const struct lock_type *type)
 }
 
 const struct scenario scenarios[] = {
-	{"sections", "lock and unlock: exclusion, progress, order of admission", 1, 0, 0, 4,
-	 always, passes, sections_set_up, sections_thread, finished},
+	{"sections", "lock and unlock: exclusion, progress, order of admission", 1, 0, 0,
+	 4, always, passes, sections_set_up, sections_thread, finished},
 	{"explicit", "the same, the context kept by the caller", 1, 0, 0, 4,
 	 explicit_applies, passes, sections_set_up, explicit_thread, finished},
-	{"destroy", "the last holder frees the lock", 2, 0, 1, 4, always, destroy_expected,
-	 set_up, destroy_thread, NULL},
+	{"destroy", "the last holder frees the lock", 2, 0, 1, 4, always,
+	 destroy_expected, set_up, destroy_thread, NULL},
 	{"exit", "threads exit right after their unlock", 2, 0, 0, 4, always, passes,
 	 sections_set_up, exit_thread, finished},
-	{"trylock", "trylock against lock and unlock", 2, 0, 0, 4, trylock_applies, passes,
-	 set_up, trylock_thread, finished},
+	{"trylock", "trylock against lock and unlock", 2, 0, 0, 4, trylock_applies,
+	 passes, set_up, trylock_thread, finished},
 	{"nested", "one thread holds two locks, others wait for them", 2, 0, 1, 1, always,
 	 passes, nested_set_up, nested_thread, finished},
 	{"neighbours", "two locks share one waiting slot", 3, 3, 1, 1, always, passes,
 	 set_up, neighbours_thread, finished},
 	{"chained", "a thread goes from one lock to another that is in use", 3, 3, 1, 1,
 	 always, passes, set_up, chained_thread, finished},
+	{"return", "one thread comes back while others still wait", 2, 0, 1, 4, always,
+	 passes, return_set_up, return_thread, finished},
 	{"passed-on", "another thread unlocks", 2, 0, 1, 4, passed_on_applies, passes,
 	 set_up, passed_on_thread, NULL},
 	{.name = NULL},
@@ -307,8 +327,8 @@ OUTSIDE const struct scenario *scenario_find(const char *name)
 }
 
 OUTSIDE void scenario_check(const struct scenario *scenario, const struct lock_type *type,
-		    int threads, int episodes, const struct options *options,
-		    struct result *result)
+			    int threads, int episodes, const struct options *options,
+			    struct result *result)
 {
 	struct check check = {
 		.type = type,

@@ -37,10 +37,11 @@ enum { TOKEN_SIZE = 4096 };
 
 struct options {
 	enum model model;
-	uint64_t limit; /* executions, blocked ones included; 0 = none */
-	bool keep_trace; /* describe a failure on `trace` */
-	const char *choices; /* repeat this execution only */
-	bool naive;	     /* every interleaving: the search's own test */
+	uint64_t limit;		/* executions, blocked ones included; 0 = none */
+	bool keep_trace;	/* describe a failure on `trace` */
+	const char *choices;	/* repeat this execution only */
+	bool steadfast;		/* waits that may give up never do */
+	bool naive;		/* every interleaving: the search's own test */
 	bool stuck_is_complete; /* a deadlock is an execution like others */
 	/* Called with each complete graph; for tests. */
 	void (*each)(void *context, struct graph *g);
@@ -54,9 +55,9 @@ struct result {
 	uint64_t executions; /* complete ones, all different */
 	uint64_t blocked;    /* abandoned: a thread waited on an old value */
 	double seconds;
-	char message[256];	   /* one sentence; empty if passed */
+	char message[256];	  /* one sentence; empty if passed */
 	char choices[TOKEN_SIZE]; /* repeat the failure with this */
-	char *trace;		   /* readable; the caller frees it; or NULL */
+	char *trace;		  /* readable; the caller frees it; or NULL */
 };
 
 void explore(const struct program *program, const struct options *options,

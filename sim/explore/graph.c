@@ -115,8 +115,7 @@ void graph_set_write(struct graph *g, int thread, struct event *e,
 	e->exclusive = exclusive_read != NULL;
 	/* A read-modify-write continues the release sequence it reads from. */
 	if (exclusive_read != NULL && exclusive_read->from != INITIAL)
-		e->pass = clock_join(e->pass,
-				     graph_event(g, exclusive_read->from)->pass);
+		e->pass = clock_join(e->pass, graph_event(g, exclusive_read->from)->pass);
 }
 
 void graph_set_fence(struct graph *g, int thread, struct event *e)

@@ -19,9 +19,9 @@
 
 enum {
 	MAX_THREADS = 8,
-	MAX_STEPS = 160,    /* events of one thread */
+	MAX_STEPS = 160,     /* events of one thread */
 	MAX_LOCATIONS = 160, /* words that are accessed atomically */
-	MAX_WRITES = 200,   /* to one word */
+	MAX_WRITES = 200,    /* to one word */
 };
 
 enum model { MODEL_WEAK, MODEL_TSO, MODEL_SC };
@@ -98,18 +98,18 @@ struct event {
 	uint64_t value;
 	uint64_t expected; /* what OP_CAS and OP_AWAIT_* compare with */
 	const void *site;
-	clock_vector hb;   /* happens before, or is, this event */
-	clock_vector porf; /* program order and reads-from, likewise */
-	clock_vector pass; /* write: what an acquirer of it learns */
-	clock_vector released;	/* hb of the thread's last release fence */
+	clock_vector hb;	 /* happens before, or is, this event */
+	clock_vector porf;	 /* program order and reads-from, likewise */
+	clock_vector pass;	 /* write: what an acquirer of it learns */
+	clock_vector released;	 /* hb of the thread's last release fence */
 	clock_vector unacquired; /* learnt by relaxed reads, for a fence to come */
-	clock_vector seen; /* seen for good, though not by happens-before */
+	clock_vector seen;	 /* seen for good, though not by happens-before */
 };
 
 struct graph {
 	int threads;
 	int locations; /* names in use are below this */
-	int8_t forced;	/* the thread that must move next; -1 = any */
+	int8_t forced; /* the thread that must move next; -1 = any */
 	uint32_t stamps;
 	uint16_t writes;
 	uint16_t fences; /* that psc cares for */

@@ -10,7 +10,7 @@
 /* One line of a trace. */
 struct step {
 	int thread;
-	const char *what;  /* instead of an event */
+	const char *what; /* instead of an event */
 	const void *site;
 	const void *address;
 	size_t size;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* dladdr */
 #include "lines.h"
 
+#include <dlfcn.h>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
@@ -55,12 +57,12 @@ static void leave_seam(Dwarf_Die *unit, Dwarf_Addr address, const char **file, i
 			const char *name;
 
 			if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine ||
-			    dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_file,
-						       &attribute),
-					    &call_file) != 0 ||
-			    dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_line,
-						       &attribute),
-					    &call_line) != 0)
+			    dwarf_formudata(
+				    dwarf_attr(&scopes[i], DW_AT_call_file, &attribute),
+				    &call_file) != 0 ||
+			    dwarf_formudata(
+				    dwarf_attr(&scopes[i], DW_AT_call_line, &attribute),
+				    &call_line) != 0)
 				continue;
 			name = dwarf_filesrc(files, call_file, NULL, NULL);
 			if (name == NULL)
@@ -77,24 +79,16 @@ static Dwfl *dwfl;
 
 bool lines_symbol(const void *p, char *to, size_t size)
 {
-	Dwfl_Module *module;
-	GElf_Off offset;
-	GElf_Sym symbol;
-	const char *name;
+	Dl_info info;
+	size_t offset;
 
-	if (dwfl == NULL)
-		dwfl = open_self();
-	module = dwfl == NULL ? NULL : dwfl_addrmodule(dwfl, (Dwarf_Addr)(uintptr_t)p);
-	if (module == NULL)
+	if (dladdr(p, &info) == 0 || info.dli_sname == NULL)
 		return false;
-	name = dwfl_module_addrinfo(module, (Dwarf_Addr)(uintptr_t)p, &offset, &symbol,
-				    NULL, NULL, NULL);
-	if (name == NULL)
-		return false;
+	offset = (size_t)((const char *)p - (const char *)info.dli_saddr);
 	if (offset == 0)
-		snprintf(to, size, "%s", name);
+		snprintf(to, size, "%s", info.dli_sname);
 	else
-		snprintf(to, size, "%s+%llu", name, (unsigned long long)offset);
+		snprintf(to, size, "%s+%zu", info.dli_sname, offset);
 	return true;
 }
 

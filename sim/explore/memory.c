@@ -219,9 +219,19 @@ static struct cell *find_static(const char *p)
 	return NULL;
 }
 
+static bool is_static(const struct cell *cell)
+{
+	return cell >= static_cells && cell < static_cells + STATIC_WORDS;
+}
+
+bool memory_is_constant(const struct cell *cell, bool write)
+{
+	return is_static(cell) && !write && !cell->atomic && cell->saved != run;
+}
+
 void memory_save(struct cell *cell)
 {
-	if (cell < static_cells || cell >= static_cells + STATIC_WORDS || cell->saved == run)
+	if (!is_static(cell) || cell->saved == run)
 		return;
 	cell->saved = run;
 	saved[saved_count].word = (uint64_t *)(uintptr_t)cell->address;
@@ -403,8 +413,8 @@ bool memory_describe(const void *p, char *to, size_t size)
 			return false;
 		describe(to, size, block->label != NULL ? block->label : "heap",
 			 block->label != NULL ? -1 : arena - 1,
-			 block->label != NULL ? offset % ARENA - block->offset :
-						offset % ARENA);
+			 block->label != NULL ? offset % ARENA - block->offset
+					      : offset % ARENA);
 		return true;
 	}
 	for (i = 0; i < MAX_THREADS; i++) {

@@ -13,11 +13,11 @@
  * its events must have happened for its last such access to have happened. */
 struct cell {
 	const uint64_t *address;
-	uint32_t run;	  /* in which the rest was written */
-	uint32_t freed;	  /* the run in which it was freed */
-	uint32_t saved;	  /* the run in which it was first written; static words */
-	uint8_t location; /* name in the graph */
-	bool atomic;	  /* ever accessed atomically, in any execution */
+	uint32_t run;	      /* in which the rest was written */
+	uint32_t freed;	      /* the run in which it was freed */
+	uint32_t saved;	      /* the run in which it was first written; static words */
+	uint8_t location;     /* name in the graph */
+	bool atomic;	      /* ever accessed atomically, in any execution */
 	bool written_plainly; /* before it was known to be atomic */
 	clock_vector plain_reads, plain_writes, atomic_reads, atomic_writes;
 };
@@ -45,6 +45,9 @@ struct cell *memory_find(const void *p, enum memory_state *state, int *owner);
 
 /* Called before a word is written, so that memory_reset can undo it. */
 void memory_save(struct cell *cell);
+
+/* True of reads of static words that nobody writes: of no interest. */
+bool memory_is_constant(const struct cell *cell, bool write);
 
 /* A word that goes with the one at p, even if that one is gone. */
 uint64_t *memory_beside(const void *p);

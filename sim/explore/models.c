@@ -124,8 +124,8 @@ static bool allowed_tso(struct graph *g)
 					bool own = e->from != INITIAL &&
 						   event_thread(e->from) == t;
 
-					can = own ? current[l] <= rank :
-						    current[l] == rank;
+					can = own ? current[l] <= rank
+						  : current[l] == rank;
 					if (e->exclusive)
 						can = can && !buffered;
 					if (can)
@@ -139,8 +139,8 @@ static bool allowed_tso(struct graph *g)
 					if (can)
 						current[l]++;
 				} else {
-					can = !buffered || !(is_full_fence(e) ||
-							     is_light_fence(e));
+					can = !buffered ||
+					      !(is_full_fence(e) || is_light_fence(e));
 				}
 				if (can) {
 					taken[t][i] = true;
@@ -172,7 +172,7 @@ struct node {
 	struct event *e;
 	int thread, index;
 	bool fence;
-	clock_vector before;	   /* fence: what happens before it */
+	clock_vector before;	    /* fence: what happens before it */
 	uint8_t after[MAX_THREADS]; /* fence: first event that happens after it */
 	/* Fence: the earliest place in each word's order of writes and reads
 	 * that anything after it stands at, the latest of anything before. */

@@ -81,7 +81,7 @@ static const struct program *program;
 static const struct options *options;
 static struct result *result;
 
-static struct thread *self; /* whose fiber runs; NULL outside */
+static struct thread *self;			   /* whose fiber runs; NULL outside */
 static const void *current_site, *current_address; /* of what goes on now */
 static bool replaying, stopped, dead, restart, tracing;
 static bool granted; /* naive search: the thread may add one event */
@@ -101,11 +101,10 @@ static const char alphabet[] =
 const char *verdict_name(enum verdict verdict)
 {
 	static const char *const names[] = {
-		"passed",	"exclusion",
-		"data race",	"deadlock",
-		"lost wake-up", "bypass bound exceeded",
-		"FIFO violated", "use after free",
-		"assertion",	"limit reached",
+		"passed",	 "exclusion",	   "data race",
+		"deadlock",	 "lost wake-up",   "bypass bound exceeded",
+		"FIFO violated", "use after free", "assertion",
+		"limit reached",
 	};
 
 	return names[verdict];
@@ -249,7 +248,8 @@ static void record_event(int thread, struct event *e)
 		return;
 	switch (e->kind) {
 	case EVENT_READ:
-		record_choice(thread, made_after(e->location, graph_rank(&graph, e->from)));
+		record_choice(thread,
+			      made_after(e->location, graph_rank(&graph, e->from)));
 		break;
 	case EVENT_WRITE:
 		record_choice(thread, made_after(e->location, e->rank));
@@ -336,7 +336,8 @@ static struct event *next_event(void)
 	}
 	granted = false;
 	if (graph.length[t] == MAX_STEPS)
-		explore_fail(VERDICT_LIMIT, "a thread took more than %d steps", MAX_STEPS);
+		explore_fail(VERDICT_LIMIT, "a thread took more than %d steps",
+			     MAX_STEPS);
 	return NULL;
 }
 
@@ -366,10 +367,10 @@ static void note_event(event_id id, event_id update)
 		.site = e->site,
 		.event = id,
 		.update = update,
-		.stale = e->kind == EVENT_READ ? made_after(e->location,
-							    graph_rank(&graph, e->from)) -
-							 (update != INITIAL) :
-						 0,
+		.stale = e->kind == EVENT_READ
+				 ? made_after(e->location, graph_rank(&graph, e->from)) -
+					   (update != INITIAL)
+				 : 0,
 	});
 }
 
@@ -406,7 +407,8 @@ static void check_race(struct cell *cell, bool write, bool plain)
 	    (plain && !clock_within(cell->atomic_writes, known)) ||
 	    (write && !clock_within(cell->plain_reads, known)) ||
 	    (write && plain && !clock_within(cell->atomic_reads, known)))
-		explore_fail(VERDICT_RACE, "two threads access %s and nothing orders them",
+		explore_fail(VERDICT_RACE,
+			     "two threads access %s and nothing orders them",
 			     place(cell->address));
 }
 
@@ -733,8 +735,8 @@ static uint64_t give_up(struct event *read)
 			note_event(event_name(t, self->position - 1), INITIAL);
 			return read->value;
 		}
-		pause_thread(self->position < graph.length[t] ? THREAD_HELD :
-								 THREAD_BLOCKED);
+		pause_thread(self->position < graph.length[t] ? THREAD_HELD
+							      : THREAD_BLOCKED);
 	}
 }
 
@@ -913,7 +915,7 @@ static void plain_word(const char *p, bool write, const void *site)
 		return;
 	current_site = site;
 	current_address = p;
-	if (cell == NULL || !(write && cell->atomic))
+	if (cell == NULL || !((write && cell->atomic) || memory_is_constant(cell, write)))
 		note_plain(write ? "write" : "read", p, 8, site);
 	cell = access_cell(p, true);
 	if (write)
@@ -937,8 +939,8 @@ static void plain_word(const char *p, bool write, const void *site)
 		if (self->unread_count == MAX_UNREAD)
 			explore_fail(VERDICT_LIMIT, "too many atomics in one store");
 		self->unread[self->unread_count].word = cell->address;
-		self->unread[self->unread_count++].event =
-			event_name(t, self->position - 1);
+		self->unread[self->unread_count++].event = event_name(t,
+								      self->position - 1);
 		note_event(event_name(t, self->position - 1), INITIAL);
 		return;
 	}
@@ -1277,7 +1279,8 @@ static void replay(void)
 			if (thread->state == THREAD_FRONTIER ||
 			    thread->state == THREAD_DONE)
 				continue;
-			if (held && (thread->position >= graph.length[t] || !can_repeat(t)))
+			if (held &&
+			    (thread->position >= graph.length[t] || !can_repeat(t)))
 				continue;
 			resume(t);
 			moved = true;
@@ -1370,7 +1373,7 @@ static void quiesce(void)
 			continue;
 		stuck = t;
 		lost = lost || missed(e);
-		if (e->operation != OP_AWAIT_CHANGE)
+		if (e->operation != OP_AWAIT_CHANGE || options->steadfast)
 			continue;
 		for (i = graph.length[t] - 1; i >= 0; i--)
 			if (graph.events[t][i].kind == EVENT_GIVE_UP)

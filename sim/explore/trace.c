@@ -82,11 +82,12 @@ static void print_value(FILE *out, uint64_t value)
 {
 	char name[64];
 
-	if (value >= 1 << 16 && memory_describe((const void *)(uintptr_t)value, name,
-						sizeof(name)))
+	if (value >= 1 << 16 &&
+	    memory_describe((const void *)(uintptr_t)value, name, sizeof(name)))
 		fprintf(out, "&%s", name);
 	else
-		fprintf(out, value < 1 << 16 ? "%llu" : "%#llx", (unsigned long long)value);
+		fprintf(out, value < 1 << 16 ? "%llu" : "%#llx",
+			(unsigned long long)value);
 }
 
 static void print_place(FILE *out, const void *p)

@@ -18,7 +18,7 @@ struct request {
 	int threads, episodes, limit, repeat; /* 0 = not given */
 	enum model model;
 	const char *scenario, *json, *replay, *load;
-	bool list, full;
+	bool list, full, steadfast;
 	const struct lock_type *locks[MAX_LOCKS];
 	size_t lock_count;
 	bool named; /* locks were named: what is wrong with them is wanted */
@@ -91,7 +91,8 @@ static bool find_model(const char *name, enum model *model)
 static void parse_model(const char *option, const char *text, void *into)
 {
 	if (!find_model(text, into))
-		refuse("--%s: '%s' is no memory model; use weak, tso or sc", option, text);
+		refuse("--%s: '%s' is no memory model; use weak, tso or sc", option,
+		       text);
 }
 
 /* Locks from a shared object: see docs/verification.md. */
@@ -165,11 +166,10 @@ static void add_usual_cases(const struct request *request, const struct lock_typ
 		return;
 	}
 	add_case(type, scenario, 3, 1);
-	if (is_basic(scenario) || request->full)
+	if (is_basic(scenario) || request->full) {
 		add_case(type, scenario, 2, 3);
-	if (!request->full)
-		return;
-	add_case(type, scenario, 4, 1);
+		add_case(type, scenario, 4, 1);
+	}
 }
 
 static void plan(const struct request *request)
@@ -189,9 +189,9 @@ static void plan(const struct request *request)
 				continue;
 			if (request->threads != 0 || request->episodes != 0)
 				add_case(type, scenario,
-					 request->threads != 0 ? request->threads :
-					 type->parks	       ? 2 :
-								 3,
+					 request->threads != 0 ? request->threads
+					 : type->parks	       ? 2
+							       : 3,
 					 request->episodes != 0 ? request->episodes : 1);
 			else
 				add_usual_cases(request, type, scenario);
@@ -250,7 +250,8 @@ static void print_failure(const struct check_case *c, enum model model)
 {
 	printf("\n%s: %s\n", verdict_name(c->result.verdict), c->result.message);
 	if (c->result.verdict == VERDICT_LIMIT) {
-		printf("(not a failure of the lock; raise --limit or lower --threads)\n\n");
+		printf("(not a failure of the lock; raise --limit or lower "
+		       "--threads)\n\n");
 		return;
 	}
 	if (c->result.trace != NULL)
@@ -282,11 +283,13 @@ static json_t *describe(enum model model)
 				 c->scenario->name, c->threads, c->episodes,
 				 model_names[model], c->result.choices);
 			json_object_set_new(row, "token", json_string(token));
-			json_object_set_new(row, "expected", json_boolean(is_expected(c)));
+			json_object_set_new(row, "expected",
+					    json_boolean(is_expected(c)));
 		}
 		json_array_append_new(rows, row);
 	}
-	return json_pack("{s:i, s:s, s:o}", "schema", 1, "tool", "check", "results", rows);
+	return json_pack("{s:i, s:s, s:o}", "schema", 1, "tool", "check", "results",
+			 rows);
 }
 
 static int run(const struct request *request)
@@ -304,6 +307,7 @@ static int run(const struct request *request)
 			.model = request->model,
 			.limit = (uint64_t)request->limit,
 			.keep_trace = true,
+			.steadfast = request->steadfast,
 			.progress = progress,
 			.context = &position,
 		};
@@ -337,11 +341,11 @@ static int run(const struct request *request)
 }
 
 /* Repeats one execution; the token says which. */
-static int replay(const char *token)
+static int replay(const char *token, bool steadfast)
 {
 	char text[TOKEN_SIZE + 128], *rest = text, *field[6];
 	struct check_case c = {.type = NULL};
-	struct options options = {.keep_trace = true};
+	struct options options = {.keep_trace = true, .steadfast = steadfast};
 	size_t i;
 
 	if (snprintf(text, sizeof(text), "%s", token) >= (int)sizeof(text))
@@ -349,7 +353,8 @@ static int replay(const char *token)
 	for (i = 0; i < 6; i++) {
 		field[i] = strsep(&rest, ":");
 		if (field[i] == NULL)
-			refuse("--replay: '%s' is not a token; copy the line that a failed "
+			refuse("--replay: '%s' is not a token; copy the line that a "
+			       "failed "
 			       "check printed",
 			       token);
 	}
@@ -406,8 +411,8 @@ int check_main(int argc, char **argv)
 		 &request.scenario},
 		{"model", "M", "memory model: weak, tso or sc (weak)", parse_model,
 		 &request.model},
-		{"limit", "N", "give up a case after N executions (never)", parse_positive,
-		 &request.limit},
+		{"limit", "N", "give up a case after N executions (never)",
+		 parse_positive, &request.limit},
 		{"full", NULL, "all that finishes in minutes, not in seconds", parse_flag,
 		 &request.full},
 		{"json", "FILE", "write the results to FILE", parse_text, &request.json},
@@ -417,6 +422,8 @@ int check_main(int argc, char **argv)
 		 &request.load},
 		{"repeat", "N", "explore each case N times, to measure speed",
 		 parse_positive, &request.repeat},
+		{"steadfast", NULL, "waits that may give up now and then never do",
+		 parse_flag, &request.steadfast},
 		{"list", NULL, "list the scenarios", parse_flag, &request.list},
 		{.name = NULL},
 	};
@@ -427,9 +434,11 @@ int check_main(int argc, char **argv)
 			 "allows, and looks for\n"
 			 "broken exclusion, data races, deadlocks, lost wake-ups, broken "
 			 "order and accesses\n"
-			 "to memory that is gone. A failure is printed step by step, with a "
+			 "to memory that is gone. A failure is printed step by step, "
+			 "with a "
 			 "token that repeats\n"
-			 "it. Exits with 1 if a verdict is not 'passed'. A failure that the "
+			 "it. Exits with 1 if a verdict is not 'passed'. A failure that "
+			 "the "
 			 "registry admits\n"
 			 "counts only if its lock was named.",
 		.options = options,
@@ -447,7 +456,7 @@ int check_main(int argc, char **argv)
 	if (request.load != NULL)
 		load_locks(request.load);
 	if (request.replay != NULL)
-		return replay(request.replay);
+		return replay(request.replay, request.steadfast);
 	if (request.scenario != NULL)
 		need_scenario(request.scenario);
 	choose_locks(&request, count, argv + 1);

@@ -10,7 +10,7 @@
 #include <errno.h>
 
 static struct glibc functions;
-static bool resolved;
+static pawl_atomic64 resolved;
 
 /* Stands in for what this glibc does not have. */
 static int absent(void)
@@ -49,14 +49,14 @@ static void resolve(void)
 	find(&functions.cond_timedwait, "pthread_cond_timedwait");
 	find(&functions.cond_clockwait, "pthread_cond_clockwait");
 	find(&functions.register_atfork, "__register_atfork");
-	__atomic_store_n(&resolved, true, __ATOMIC_RELEASE);
+	pawl_store_release(&resolved, 1); /* [R] pairs with [A] */
 	errno = saved;
 }
 
 /* Two threads may come at once, both find the same, and store it twice. */
 const struct glibc *glibc(void)
 {
-	if (unlikely(!__atomic_load_n(&resolved, __ATOMIC_ACQUIRE)))
-		resolve();
+	if (unlikely(pawl_load_acquire(&resolved) == 0))
+		resolve(); /* [A] */
 	return &functions;
 }

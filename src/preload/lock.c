@@ -110,10 +110,10 @@ struct pawl_mutex *lock_queue(struct mutex *m)
 	return is_default ? &m->plain : NULL;
 }
 
-/* E1 looks at it from outside. Relaxed: if it is old news, we try once more. */
+/* E1 looks at it from outside; if it is old news, we try once more. */
 static bool is_of_this_era(struct mutex *m)
 {
-	return __atomic_load_n(&lock_extra(m)->era, __ATOMIC_RELAXED) == era;
+	return lock_extra(m)->era == era;
 }
 
 /* The caller has m now. */
@@ -122,7 +122,7 @@ static void note_era(struct mutex *m)
 	if (unlikely(!is_of_this_era(m))) {
 		/* Who reset the body need not have released to us. */
 		pawl_full_fence();
-		__atomic_store_n(&lock_extra(m)->era, era, __ATOMIC_RELAXED);
+		lock_extra(m)->era = era;
 	}
 }
 

@@ -43,7 +43,7 @@ static bool has_owner(const struct mutex *m)
 
 static bool is_mine(const struct mutex *m)
 {
-	return __atomic_load_n(&m->owner, __ATOMIC_RELAXED) == my_id();
+	return m->owner == my_id();
 }
 
 /* The caller has the bare lock: makes it the owner. */
@@ -51,7 +51,7 @@ static void own(struct mutex *m)
 {
 	if (!has_owner(m))
 		return;
-	__atomic_store_n(&m->owner, my_id(), __ATOMIC_RELAXED);
+	m->owner = my_id();
 	if (type_of(m) == PTHREAD_MUTEX_RECURSIVE_NP)
 		lock_extra(m)->depth = 1;
 }
@@ -136,7 +136,7 @@ int mutex_unlock(struct mutex *m)
 		if (type_of(m) == PTHREAD_MUTEX_RECURSIVE_NP &&
 		    --lock_extra(m)->depth != 0)
 			return 0;
-		__atomic_store_n(&m->owner, 0, __ATOMIC_RELAXED);
+		m->owner = 0;
 	}
 	lock_give(m);
 	return 0;

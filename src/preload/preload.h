@@ -41,11 +41,12 @@ enum {
 	KIND_FOREIGN = ~(KIND_TYPE | KIND_ELISION),
 };
 
-/* What does not fit into the lock: the holder's, but for era (see lock.c). */
+/* What does not fit into the lock: the holder's, but for era (see lock.c). Words
+ * that others look at are volatile: they need to be whole, and no order. */
 struct extra {
-	uint32_t depth; /* of a recursive mutex */
-	uint16_t users; /* threads in a condition wait that will be back */
-	uint16_t era;	/* other locks than the default: when it was locked */
+	uint32_t depth;	       /* of a recursive mutex */
+	uint16_t users;	       /* threads in a condition wait that will be back */
+	volatile uint16_t era; /* other locks than the default: when it was locked */
 };
 
 struct mutex {
@@ -58,7 +59,7 @@ struct mutex {
 		};
 	};
 	int kind;
-	uint32_t owner; /* thread id, 0 if none; see mutex.c */
+	volatile uint32_t owner; /* thread id, 0 if none; see mutex.c */
 	union {
 		struct extra beside_plain;
 		struct {
@@ -116,12 +117,12 @@ struct glibc {
 
 /* 0 once everything is ready, if the lock is the default and nobody counts. It
  * is or-ed with __kind: one test finds out that the fast path is right. */
-extern int not_plain;
+extern volatile int not_plain;
 
 /* Gets everything ready, at the very first call. Never allocates memory of its
  * own, and may be entered again from inside itself. */
 void start(void) __attribute__((cold));
-extern bool started;
+extern volatile bool started;
 
 static inline void start_if_first(void)
 {

@@ -24,7 +24,8 @@ static TLS struct record *mine;
 
 /* Guards everything below. */
 static struct pawl_mutex guard;
-static struct record *first, *cursor;
+static pawl_atomic64 list; /* struct record *, the first of all */
+static struct record *cursor;
 static struct pawl_node *common_nodes;
 static char *chunk, *chunk_end;
 
@@ -67,10 +68,16 @@ static bool is_gone(const struct record *record)
 	return gone;
 }
 
+struct record *all_records(void)
+{
+	return pawl_pointer(pawl_load_acquire(&list)); /* [A] pairs with [R] */
+}
+
 /* A record whose thread is no more; requires the guard. A few looks at each
  * newcomer's keep the number of records near that of threads. */
 static struct record *take_over(void)
 {
+	struct record *first = all_records();
 	int looks;
 
 	for (looks = 0; looks < LOOKS && first != NULL; looks++) {
@@ -89,8 +96,8 @@ static struct record *new_record(void)
 	record = take_over();
 	if (record == NULL) {
 		record = carve(sizeof(*record));
-		record->next = first;
-		__atomic_store_n(&first, record, __ATOMIC_RELEASE);
+		record->next = all_records();
+		pawl_store_release(&list, pawl_address(record)); /* [R] */
 	}
 	record->thread = my_id();
 	pawl_mutex_unlock(&guard);
@@ -102,11 +109,6 @@ struct record *my_record(void)
 	if (unlikely(mine == NULL))
 		mine = new_record();
 	return mine;
-}
-
-struct record *all_records(void)
-{
-	return __atomic_load_n(&first, __ATOMIC_ACQUIRE);
 }
 
 static struct pawl_node *node_from_common(void)
@@ -159,7 +161,7 @@ void records_forked(void)
 	 * was about to add is lost, nothing more. */
 	guard = (struct pawl_mutex)PAWL_MUTEX_INIT;
 	id = 0;
-	for (record = first; record != NULL; record = record->next)
+	for (record = all_records(); record != NULL; record = record->next)
 		memset(&record->counters, 0, sizeof(record->counters));
 	if (mine != NULL)
 		mine->thread = my_id();

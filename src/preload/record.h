@@ -15,12 +15,12 @@
 #include <pawl/runtime.h>
 
 struct counters {
-	uint64_t acquisitions; /* locks taken, in whatever way */
-	uint64_t contended;    /* of these: not free at first */
-	uint64_t parked;       /* sleeps while waiting for a lock */
-	uint64_t wakes;	       /* threads woken */
-	uint64_t barriers;     /* membarrier calls */
-	uint64_t longest;      /* wait, in nanoseconds */
+	pawl_atomic64 acquisitions; /* locks taken, in whatever way */
+	pawl_atomic64 contended;    /* of these: not free at first */
+	pawl_atomic64 parked;	    /* sleeps while waiting for a lock */
+	pawl_atomic64 wakes;	    /* threads woken */
+	pawl_atomic64 barriers;	    /* membarrier calls */
+	pawl_atomic64 longest;	    /* wait, in nanoseconds */
 };
 
 /* Written by its thread alone; the counters are read by others. */

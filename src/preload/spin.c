@@ -9,6 +9,7 @@
  */
 #include "preload.h"
 
+#include <pawl/backend/word32.h>
 #include <pawl/thread.h>
 
 #include <errno.h>
@@ -24,15 +25,12 @@ enum { POLITE_NS = 10000 };
 
 static bool looks_free(pthread_spinlock_t *lock)
 {
-	return __atomic_load_n(lock, __ATOMIC_RELAXED) == FREE;
+	return *lock == FREE;
 }
 
 static bool take(pthread_spinlock_t *lock)
 {
-	int expected = FREE;
-
-	return __atomic_compare_exchange_n((int *)(uintptr_t)lock, &expected, HELD, false,
-					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+	return pawl_word32_cas_acquire(lock, FREE, HELD); /* [A] pairs with [R] */
 }
 
 static void wait_for(pthread_spinlock_t *lock)
@@ -65,14 +63,14 @@ EXPORT int pthread_spin_trylock(pthread_spinlock_t *lock)
 
 EXPORT int pthread_spin_unlock(pthread_spinlock_t *lock)
 {
-	__atomic_store_n(lock, FREE, __ATOMIC_RELEASE);
+	pawl_word32_store_release(lock, FREE); /* [R] */
 	return 0;
 }
 
 EXPORT int pthread_spin_init(pthread_spinlock_t *lock, int shared)
 {
 	(void)shared;
-	__atomic_store_n(lock, FREE, __ATOMIC_RELAXED);
+	*lock = FREE;
 	return 0;
 }
 

@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-int not_plain = 1;
-bool started;
+volatile int not_plain = 1;
+volatile bool started;
 
-static bool watching_forks;
+static pawl_atomic64 watching_forks;
 
 static void refuse(const char *name, const char *why, const char *reason)
 {
@@ -58,7 +58,8 @@ static void forked(void)
 /* Before anybody else does, so that other handlers find the table in order. */
 static void watch_forks(void)
 {
-	if (!__atomic_exchange_n(&watching_forks, true, __ATOMIC_RELAXED))
+	/* Relaxed: once is all that counts. */
+	if (pawl_exchange_relaxed(&watching_forks, 1) == 0)
 		glibc()->register_atfork(NULL, NULL, forked, NULL);
 }
 
@@ -90,7 +91,7 @@ void start(void)
 		pawl_os_complain("\n");
 	}
 	if (lock_is_default() && !stats_on)
-		__atomic_store_n(&not_plain, 0, __ATOMIC_RELEASE);
+		not_plain = 0;
 	errno = saved;
 }
 

@@ -28,65 +28,66 @@ static char report_path[512];
 /* The contended mutexes, by address: the first so many that were. */
 enum { PLACES = 4096, PROBES = 32, SHOWN = 10 };
 static struct place {
-	const void *mutex;
-	const void *site; /* of the first call that had to wait */
-	uint64_t contended, longest;
+	pawl_atomic64 mutex; /* its address */
+	pawl_atomic64 site;  /* of the first call that had to wait */
+	pawl_atomic64 contended, longest;
 } places[PLACES];
-static uint64_t homeless; /* waits for mutexes that found no place */
+static pawl_atomic64 homeless; /* waits for mutexes that found no place */
 
-static void raise_to(uint64_t *most, uint64_t value)
+/* Relaxed throughout: these are numbers, and order nothing. */
+static uint64_t get(const pawl_atomic64 *number)
 {
-	uint64_t seen = __atomic_load_n(most, __ATOMIC_RELAXED);
+	return pawl_load_relaxed(number);
+}
 
-	while (seen < value &&
-	       !__atomic_compare_exchange_n(most, &seen, value, false, __ATOMIC_RELAXED,
-					    __ATOMIC_RELAXED))
-		;
+static void raise_to(pawl_atomic64 *most, uint64_t value)
+{
+	uint64_t seen;
+
+	do
+		seen = get(most);
+	while (seen < value && !pawl_cas_relaxed(most, seen, value));
 }
 
 static struct place *place_of(const void *mutex)
 {
-	uint64_t hash = (pawl_address(mutex) >> 3) * 0x9E3779B97F4A7C15u;
+	uint64_t name = pawl_address(mutex);
+	uint64_t hash = (name >> 3) * 0x9E3779B97F4A7C15u;
 	size_t i;
 
 	for (i = 0; i < PROBES; i++) {
 		struct place *place = &places[((hash >> 32) + i) % PLACES];
-		const void *there = __atomic_load_n(&place->mutex, __ATOMIC_RELAXED);
 
-		if (there == NULL &&
-		    __atomic_compare_exchange_n(&place->mutex, &there, mutex, false,
-						__ATOMIC_RELAXED, __ATOMIC_RELAXED))
-			return place;
-		if (there == mutex)
+		if (get(&place->mutex) == name ||
+		    pawl_cas_relaxed(&place->mutex, 0, name) ||
+		    get(&place->mutex) == name)
 			return place;
 	}
 	return NULL;
 }
 
 /* The counters have one writer; the report reads them while it may write. */
-static void add(uint64_t *counter, uint64_t n)
+static void add_one(pawl_atomic64 *counter)
 {
-	__atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + n,
-			 __ATOMIC_RELAXED);
+	pawl_store_relaxed(counter, get(counter) + 1);
 }
 
 void stats_acquired(void)
 {
-	add(&my_record()->counters.acquisitions, 1);
+	add_one(&my_record()->counters.acquisitions);
 }
 
 uint64_t stats_waiting(const struct mutex *m, const void *site)
 {
 	struct place *place = place_of(m);
-	const void *none = NULL;
 
-	add(&my_record()->counters.contended, 1);
+	add_one(&my_record()->counters.contended);
 	if (place == NULL) {
-		__atomic_fetch_add(&homeless, 1, __ATOMIC_RELAXED);
+		pawl_fetch_add_relaxed(&homeless, 1);
 	} else {
-		__atomic_fetch_add(&place->contended, 1, __ATOMIC_RELAXED);
-		__atomic_compare_exchange_n(&place->site, &none, site, false,
-					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		pawl_fetch_add_relaxed(&place->contended, 1);
+		if (get(&place->site) == 0)
+			pawl_cas_relaxed(&place->site, 0, pawl_address(site));
 	}
 	return pawl_os_now();
 }
@@ -94,11 +95,9 @@ uint64_t stats_waiting(const struct mutex *m, const void *site)
 void stats_waited(const struct mutex *m, uint64_t since)
 {
 	uint64_t waited = pawl_os_now() - since;
-	struct counters *counters = &my_record()->counters;
 	struct place *place = place_of(m);
 
-	if (waited > counters->longest)
-		__atomic_store_n(&counters->longest, waited, __ATOMIC_RELAXED);
+	raise_to(&my_record()->counters.longest, waited);
 	if (place != NULL)
 		raise_to(&place->longest, waited);
 }
@@ -118,21 +117,21 @@ bool __wrap_pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
 			  const struct pawl_deadline *deadline)
 {
 	if (unlikely(stats_on) && !stats_in_cond)
-		add(&my_record()->counters.parked, 1);
+		add_one(&my_record()->counters.parked);
 	return __real_pawl_os_sleep(word, expected, deadline);
 }
 
 void __wrap_pawl_os_wake(const pawl_atomic64 *word)
 {
 	if (unlikely(stats_on))
-		add(&my_record()->counters.wakes, 1);
+		add_one(&my_record()->counters.wakes);
 	__real_pawl_os_wake(word);
 }
 
 bool __wrap_pawl_os_barrier(void)
 {
 	if (unlikely(stats_on))
-		add(&my_record()->counters.barriers, 1);
+		add_one(&my_record()->counters.barriers);
 	return __real_pawl_os_barrier();
 }
 
@@ -177,16 +176,15 @@ static void say_where(struct text *text, const void *address)
 		    (const char *)address - (const char *)info.dli_fbase);
 }
 
-/* The first of PLACES that is worse than all shown so far but not worse than
- * the last: selection, ten times over. */
+/* The worst of those not shown yet. */
 static const struct place *next_worst(const bool *shown)
 {
 	const struct place *worst = NULL;
 	size_t i;
 
 	for (i = 0; i < PLACES; i++)
-		if (places[i].mutex != NULL && !shown[i] &&
-		    (worst == NULL || places[i].contended > worst->contended))
+		if (get(&places[i].mutex) != 0 && !shown[i] &&
+		    (worst == NULL || get(&places[i].contended) > get(&worst->contended)))
 			worst = &places[i];
 	return worst;
 }
@@ -201,16 +199,23 @@ static void say_places(struct text *text)
 		shown[place - places] = true;
 		if (i == 0)
 			say(text, "most contended mutexes:\n");
-		say(text, "  %p: %llu waits, the longest %.3f ms", place->mutex,
-		    (unsigned long long)place->contended, (double)place->longest / 1e6);
-		if (place->site != NULL) {
+		say(text, "  %p: %llu waits, the longest %.3f ms",
+		    pawl_pointer(get(&place->mutex)),
+		    (unsigned long long)get(&place->contended),
+		    (double)get(&place->longest) / 1e6);
+		if (get(&place->site) != 0) {
 			say(text, ", first at ");
-			say_where(text, place->site);
+			say_where(text, pawl_pointer(get(&place->site)));
 		}
 		say(text, "; it is ");
-		say_where(text, place->mutex);
+		say_where(text, pawl_pointer(get(&place->mutex)));
 		say(text, "\n");
 	}
+}
+
+static void add_to(pawl_atomic64 *total, const pawl_atomic64 *part)
+{
+	pawl_store_relaxed(total, get(total) + get(part));
 }
 
 static void sum(struct counters *total)
@@ -219,15 +224,14 @@ static void sum(struct counters *total)
 
 	memset(total, 0, sizeof(*total));
 	for (record = all_records(); record != NULL; record = record->next) {
-		const struct counters *c = &record->counters;
+		const struct counters *part = &record->counters;
 
-		total->acquisitions += __atomic_load_n(&c->acquisitions,
-						       __ATOMIC_RELAXED);
-		total->contended += __atomic_load_n(&c->contended, __ATOMIC_RELAXED);
-		total->parked += __atomic_load_n(&c->parked, __ATOMIC_RELAXED);
-		total->wakes += __atomic_load_n(&c->wakes, __ATOMIC_RELAXED);
-		total->barriers += __atomic_load_n(&c->barriers, __ATOMIC_RELAXED);
-		raise_to(&total->longest, __atomic_load_n(&c->longest, __ATOMIC_RELAXED));
+		add_to(&total->acquisitions, &part->acquisitions);
+		add_to(&total->contended, &part->contended);
+		add_to(&total->parked, &part->parked);
+		add_to(&total->wakes, &part->wakes);
+		add_to(&total->barriers, &part->barriers);
+		raise_to(&total->longest, get(&part->longest));
 	}
 }
 
@@ -266,12 +270,13 @@ __attribute__((destructor)) static void report(void)
 	    "acquisitions %llu, contended %llu, parked %llu, wake-ups %llu, "
 	    "membarriers %llu, longest wait %.3f ms\n",
 	    program_invocation_short_name, (int)getpid(), lock_name,
-	    (unsigned long long)total.acquisitions, (unsigned long long)total.contended,
-	    (unsigned long long)total.parked, (unsigned long long)total.wakes,
-	    (unsigned long long)total.barriers, (double)total.longest / 1e6);
+	    (unsigned long long)get(&total.acquisitions),
+	    (unsigned long long)get(&total.contended),
+	    (unsigned long long)get(&total.parked), (unsigned long long)get(&total.wakes),
+	    (unsigned long long)get(&total.barriers), (double)get(&total.longest) / 1e6);
 	say_places(&text);
-	if (homeless != 0)
-		say(&text, "  others: %llu waits\n", (unsigned long long)homeless);
+	if (get(&homeless) != 0)
+		say(&text, "  others: %llu waits\n", (unsigned long long)get(&homeless));
 	print(&text);
 	errno = saved;
 }
@@ -290,5 +295,5 @@ void stats_forked(void)
 	if (!stats_on)
 		return;
 	memset(places, 0, sizeof(places));
-	homeless = 0;
+	homeless = (pawl_atomic64)PAWL_ZERO;
 }

@@ -56,20 +56,16 @@ static int parse_order(const char *name)
 	static const struct {
 		const char *name;
 		int order;
-	} orders[] = {
-		{"rlx", SIM_RELAXED},
-		{"acq", SIM_ACQUIRE},
-		{"rel", SIM_RELEASE},
-		{"ar", SIM_ACQ_REL},
-		{"sc", SIM_SEQ_CST},
-	}, fences[] = {
-		{"light", SIM_FENCE_LIGHT},
-		{"heavy", SIM_FENCE_HEAVY},
-		{"acq", SIM_FENCE_ACQUIRE},
-		{"rel", SIM_FENCE_RELEASE},
-		{"ar", SIM_FENCE_ACQ_REL},
-		{"sc", SIM_FENCE_FULL},
-	};
+	} orders[] =
+		{
+			{"rlx", SIM_RELAXED}, {"acq", SIM_ACQUIRE}, {"rel", SIM_RELEASE},
+			{"ar", SIM_ACQ_REL},  {"sc", SIM_SEQ_CST},
+		},
+	  fences[] = {
+		  {"light", SIM_FENCE_LIGHT}, {"heavy", SIM_FENCE_HEAVY},
+		  {"acq", SIM_FENCE_ACQUIRE}, {"rel", SIM_FENCE_RELEASE},
+		  {"ar", SIM_FENCE_ACQ_REL},  {"sc", SIM_FENCE_FULL},
+	  };
 	size_t i;
 
 	if (name[0] == 'F') {
@@ -103,7 +99,8 @@ static void parse(const struct litmus *from)
 			unsigned long value = 0;
 
 			assert_true(lengths[t] <= MAX_OPERATIONS);
-			assert_true(sscanf(next, " %15s %c %lu", name, &word, &value) >= 1);
+			assert_true(sscanf(next, " %15s %c %lu", name, &word, &value) >=
+				    1);
 			o->what = name[0];
 			o->order = parse_order(name);
 			o->word = word - 'x';

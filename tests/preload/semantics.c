@@ -430,6 +430,34 @@ static void recursive_wait(void)
 	SHOW(pthread_mutex_unlock(&m));
 }
 
+/* The depth of a recursive mutex is finite. Wherever it is kept, it is 5 now, and
+ * nothing else in the object is. */
+static void overflow(void)
+{
+	pthread_mutex_t m = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+	uint32_t words[sizeof(m) / sizeof(uint32_t)];
+	size_t i, found = 0, times = 0;
+
+	printf("-- overflow\n");
+	for (i = 0; i < 5; i++)
+		pthread_mutex_lock(&m);
+	memcpy(words, &m, sizeof(m));
+	for (i = 0; i < sizeof(m) / sizeof(uint32_t); i++)
+		if (words[i] == 5) {
+			found = i;
+			times++;
+		}
+	printf("found %zu\n", times);
+	words[found] = UINT32_MAX;
+	memcpy(&m, words, sizeof(m));
+	SHOW(pthread_mutex_lock(&m));
+	SHOW(pthread_mutex_trylock(&m));
+	words[found] = 5;
+	memcpy(&m, words, sizeof(m));
+	for (i = 0; i < 6; i++)
+		SHOW(pthread_mutex_unlock(&m));
+}
+
 struct cancelled {
 	pthread_mutex_t m;
 	pthread_cond_t c;
@@ -637,6 +665,7 @@ int main(void)
 	objects_of_glibc();
 	monotonic_conds();
 	recursive_wait();
+	overflow();
 	cancellation();
 	forks();
 	c11();

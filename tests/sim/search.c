@@ -64,7 +64,8 @@ static void make_program(uint64_t seed, int threads)
 
 	random_state = seed * 7919 + 17;
 	for (t = 0; t < threads; t++) {
-		code_length[t] = 1 + (int)pick(threads == 2 ? OPERATIONS : OPERATIONS - 1);
+		code_length[t] = 1 +
+				 (int)pick(threads == 2 ? OPERATIONS : OPERATIONS - 1);
 		for (i = 0; i < code_length[t]; i++) {
 			struct instruction *in = &code[t][i];
 
@@ -143,7 +144,7 @@ static void run_thread(void *context, int t)
 }
 
 static uint64_t found[2][MAX_GRAPHS];
-static int found_count;	    /* hashes kept */
+static int found_count;	   /* hashes kept */
 static uint64_t found_all; /* executions, the same one counted again */
 
 static int compare(const void *a, const void *b)

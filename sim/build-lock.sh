@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Builds a lock that is not in the tree for `pawl check --load`.
+#
+# usage: build-lock.sh HEADER 'PAWL_LOCK(id, "name", ...)' OUT.so [INCLUDE]
+#
+# HEADER defines struct pawl_<id> and its operations, like any header in
+# include/pawl; the second argument is its line for locks.def. Headers in
+# INCLUDE/pawl, if given, take the place of those in the tree, and so do runtime
+# sources in INCLUDE/runtime.
+set -eu
+if [ $# -lt 3 ]; then
+	echo "usage: $0 HEADER 'PAWL_LOCK(...)' OUT.so [INCLUDE]" >&2
+	exit 2
+fi
+header=$(realpath "$1") line=$2 out=$3 overlay=${4:-}
+root=$(realpath "$(dirname "$0")/..")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+mkdir -p "$scratch/pawl"
+printf '#include "%s"\n' "$header" > "$scratch/pawl/pawl.h"
+printf '%s\n' "$line" > "$scratch/pawl/locks.def"
+sources="$root/src/registry.c"
+for source in ${overlay:+"$overlay"/runtime/*.c}; do
+	[ -e "$source" ] && sources="$sources $source"
+done
+# The calls of -fsanitize=thread go to the checker, so no library is linked.
+for source in $sources; do
+	${CC:-cc} -std=gnu11 -O1 -g -w -fPIC -fno-ipa-icf -fsanitize=thread \
+		-Dlock_types=sim_loaded_locks -Dlock_type_find=sim_loaded_find \
+		${PAWL_LOCK_FLAGS:-} \
+		-I "$scratch" ${overlay:+-I "$overlay"} -I "$root/backend/sim" \
+		-I "$root/include" -I "$root/src" -I "$root/src/runtime" -I "$root" \
+		-c "$source" -o "$scratch/$(basename "$source" .c).o"
+done
+${CC:-cc} -shared -Wl,-Bsymbolic -o "$out" "$scratch"/*.o

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include <sim/coherence/machine.h>
+#include <sim/coherence/machines.h>
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { COUNT, TIME, PROTOCOL };
+
+static const struct key {
+	const char *name;
+	enum kind kind;
+	size_t offset;
+	double most;
+} keys[] = {
+	{"sockets", COUNT, offsetof(struct machine, sockets), MACHINE_MAX_SOCKETS},
+	{"clusters", COUNT, offsetof(struct machine, clusters), MACHINE_MAX_CPUS},
+	{"cores", COUNT, offsetof(struct machine, cores), MACHINE_MAX_CPUS},
+	{"smt", COUNT, offsetof(struct machine, smt), 8},
+	{"protocol", PROTOCOL, 0, 0},
+	{"batch", COUNT, offsetof(struct machine, batch), 1000},
+	{"hit", TIME, offsetof(struct machine, hit), 1e9},
+	{"rmw", TIME, offsetof(struct machine, rmw), 1e9},
+	{"core", TIME, offsetof(struct machine, core), 1e9},
+	{"cluster", TIME, offsetof(struct machine, cluster), 1e9},
+	{"socket", TIME, offsetof(struct machine, socket), 1e9},
+	{"remote", TIME, offsetof(struct machine, remote), 1e9},
+	{"memory", TIME, offsetof(struct machine, memory), 1e9},
+	{"directory", TIME, offsetof(struct machine, directory), 1e9},
+	{"invalidate", TIME, offsetof(struct machine, invalidate), 1e9},
+	{"poll", TIME, offsetof(struct machine, poll), 1e9},
+	{"look", TIME, offsetof(struct machine, look), 1e12},
+	{"step", TIME, offsetof(struct machine, step), 1e9},
+};
+
+enum { KEYS = sizeof(keys) / sizeof(keys[0]), MAX_FILE = 1 << 16 };
+
+static bool set(struct machine *m, const struct key *key, const char *value)
+{
+	char *field = (char *)m + key->offset, *end;
+	double number;
+
+	if (key->kind == PROTOCOL) {
+		m->protocol = strcmp(value, "moesi") == 0 ? PROTOCOL_MOESI
+							  : PROTOCOL_MESI;
+		return strcmp(value, "mesi") == 0 || strcmp(value, "moesi") == 0;
+	}
+	errno = 0;
+	number = strtod(value, &end);
+	if (end == value || *end != '\0' || errno != 0 || !(number > 0) ||
+	    number > key->most)
+		return false;
+	if (key->kind == COUNT) {
+		*(unsigned *)field = (unsigned)number;
+		return floor(number) == number;
+	}
+	*(uint64_t *)field = (uint64_t)(number * 1000 + 0.5);
+	return *(uint64_t *)field > 0;
+}
+
+/* Cuts the blanks off both ends, in place. */
+static char *trim(char *s)
+{
+	char *end;
+
+	while (isspace((unsigned char)*s))
+		s++;
+	for (end = s + strlen(s); end > s && isspace((unsigned char)end[-1]); end--)
+		;
+	*end = '\0';
+	return s;
+}
+
+static bool parse_line(struct machine *m, bool given[KEYS], char *line, char *error,
+		       size_t size)
+{
+	char *comment = strchr(line, '#'), *equals, *name, *value;
+	size_t i;
+
+	if (comment != NULL)
+		*comment = '\0';
+	name = trim(line);
+	if (*name == '\0')
+		return true;
+	equals = strchr(name, '=');
+	if (equals == NULL) {
+		snprintf(error, size, "machine %s: \"%s\" is not \"key = value\"",
+			 m->name, name);
+		return false;
+	}
+	*equals = '\0';
+	name = trim(name);
+	value = trim(equals + 1);
+	for (i = 0; i < KEYS && strcmp(keys[i].name, name) != 0; i++)
+		;
+	if (i == KEYS) {
+		snprintf(error, size, "machine %s: there is no key \"%s\"", m->name,
+			 name);
+		return false;
+	}
+	if (given[i]) {
+		snprintf(error, size, "machine %s: %s is given twice", m->name, name);
+		return false;
+	}
+	given[i] = true;
+	if (set(m, &keys[i], value))
+		return true;
+	snprintf(error, size, "machine %s: %s = \"%s\": expected %s", m->name, name,
+		 value,
+		 keys[i].kind == PROTOCOL ? "mesi or moesi"
+		 : keys[i].kind == COUNT  ? "a whole number in range"
+					  : "a time in nanoseconds");
+	return false;
+}
+
+bool machine_parse(struct machine *m, const char *name, const char *text, char *error,
+		   size_t size)
+{
+	const char *base = strrchr(name, '/');
+	bool given[KEYS] = {false};
+	char line[512];
+	size_t i;
+
+	memset(m, 0, sizeof(*m));
+	snprintf(m->name, sizeof(m->name), "%s", base != NULL ? base + 1 : name);
+	while (*text != '\0') {
+		size_t length = strcspn(text, "\n");
+
+		if (length >= sizeof(line)) {
+			snprintf(error, size, "machine %s: a line is too long", m->name);
+			return false;
+		}
+		memcpy(line, text, length);
+		line[length] = '\0';
+		text += length + (text[length] == '\n');
+		if (!parse_line(m, given, line, error, size))
+			return false;
+	}
+	for (i = 0; i < KEYS; i++) {
+		if (!given[i]) {
+			snprintf(error, size, "machine %s: %s is missing", m->name,
+				 keys[i].name);
+			return false;
+		}
+	}
+	if ((double)m->sockets * m->clusters * m->cores * m->smt > MACHINE_MAX_CPUS) {
+		snprintf(error, size, "machine %s: more than %d CPUs", m->name,
+			 MACHINE_MAX_CPUS);
+		return false;
+	}
+	return true;
+}
+
+bool machine_load(struct machine *m, const char *name_or_file, char *error, size_t size)
+{
+	static char text[MAX_FILE];
+	size_t i, length;
+	FILE *file;
+
+	for (i = 0; machine_names[i] != NULL; i++)
+		if (strcmp(machine_names[i], name_or_file) == 0)
+			return machine_parse(m, name_or_file, machine_texts[i], error,
+					     size);
+	file = fopen(name_or_file, "r");
+	if (file == NULL) {
+		snprintf(error, size,
+			 "there is no machine \"%s\" and no such file; "
+			 "--list-machines names those built in",
+			 name_or_file);
+		return false;
+	}
+	length = fread(text, 1, sizeof(text) - 1, file);
+	text[length] = '\0';
+	if (ferror(file) || !feof(file)) {
+		snprintf(error, size, "cannot read %s as a machine file", name_or_file);
+		fclose(file);
+		return false;
+	}
+	fclose(file);
+	return machine_parse(m, name_or_file, text, error, size);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Simulated machines: how many CPUs, how they are grouped, and what it costs to
+ * move a cache line between them. Read from a small file, one "key = value" on
+ * a line, "#" begins a comment; data/machines/ has the ones built in.
+ */
+#ifndef SIM_COHERENCE_MACHINE_H
+#define SIM_COHERENCE_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MACHINE_MAX_CPUS = 1024, MACHINE_MAX_SOCKETS = 8 };
+
+/* MESI: a dirty line that is read goes back to its home; MOESI: its owner keeps it. */
+enum protocol { PROTOCOL_MESI, PROTOCOL_MOESI };
+
+/* Times are picoseconds. */
+struct machine {
+	char name[64];
+	unsigned sockets;
+	unsigned clusters; /* in a socket */
+	unsigned cores;	   /* in a cluster */
+	unsigned smt;	   /* threads on a core, which share its caches */
+	enum protocol protocol;
+	unsigned batch;	    /* times a socket passes a line on inside before it lets go */
+	uint64_t hit;	    /* a load or store that hits */
+	uint64_t rmw;	    /* a read-modify-write that hits */
+	uint64_t core;	    /* from one thread of a core to the other */
+	uint64_t cluster;   /* line modified by another core of the cluster */
+	uint64_t socket;    /* ... by another cluster of the socket */
+	uint64_t remote;    /* ... by another socket */
+	uint64_t memory;    /* a line that no cache holds */
+	uint64_t directory; /* until the home takes the next request for a line */
+	uint64_t invalidate; /* for each copy that a write removes */
+	uint64_t poll;	     /* from one look of a waiter to the next */
+	uint64_t look;	     /* until a waiter on a hint looks for itself */
+	uint64_t step;	     /* of the benchmark's random number generator */
+};
+
+static inline unsigned machine_cpus(const struct machine *m)
+{
+	return m->sockets * m->clusters * m->cores * m->smt;
+}
+
+/* The names of the machines built in, ended by NULL. */
+extern const char *const machine_names[];
+
+/*
+ * Fills in *m: with the machine of that name, if there is one, else from the
+ * file of that name. Returns false with one line for the user in `error`.
+ */
+bool machine_load(struct machine *m, const char *name_or_file, char *error, size_t size);
+
+/* The same from text; `name` is what the machine is called. */
+bool machine_parse(struct machine *m, const char *name, const char *text, char *error,
+		   size_t size);
+
+#endif /* SIM_COHERENCE_MACHINE_H */

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+#include <sim/coherence/workload.h>
+
+#include <sim/seam.h>
+
+#include "registry.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The simulated locks, as opposed to those of the process we are. */
+extern const struct lock_type sim_lock_types[];
+const struct lock_type *sim_lock_type_find(const char *name);
+
+enum { LINE = 128, MAX_NAMES = 64, MICROSECOND = 1000 * 1000 };
+
+static const char *const polls[] = {"load", "cas", "fetch-add", NULL};
+static const char *const writers[] = {"fetch-add", NULL};
+
+static struct run {
+	const struct workload_setup *setup;
+	const struct lock_type *type;
+	enum sim_await poll;
+	char *locks; /* WORKLOAD_LOCKS of them, LINE * lines apart */
+	size_t stride;
+	uint64_t *shared; /* generator of the critical section, or the word */
+	uint64_t *boxes[MACHINE_MAX_CPUS];
+
+	uint64_t all_started; /* by that time */
+	uint64_t warm_up, episodes;
+	uint64_t start;
+	struct coherence_counts before;
+	uint64_t by_thread[MACHINE_MAX_CPUS];
+	struct workload_result result;
+} run;
+
+const char *const *workload_subjects(enum workload workload)
+{
+	static const char *names[MAX_NAMES];
+	size_t i, n = 0;
+
+	if (workload == WORKLOAD_RING)
+		return polls;
+	if (workload == WORKLOAD_DIAMETER)
+		return writers;
+	/* Those that sleep are not for here: every thread has a CPU. */
+	for (i = 0; sim_lock_types[i].name != NULL && n + 1 < MAX_NAMES; i++)
+		if (!sim_lock_types[i].parks)
+			names[n++] = sim_lock_types[i].name;
+	names[n] = NULL;
+	return names;
+}
+
+bool workload_knows(enum workload workload, const char *lock)
+{
+	const char *const *name;
+
+	for (name = workload_subjects(workload); *name != NULL; name++)
+		if (strcmp(*name, lock) == 0)
+			return true;
+	return false;
+}
+
+/* Ends the measurement: all that happened since it began, for each episode. */
+static void finish(void)
+{
+	struct coherence_counts now = coherence_counts(), *was = &run.before;
+	double episodes = (double)run.setup->episodes;
+	uint64_t least = UINT64_MAX, most = 0;
+	unsigned i;
+
+	for (i = 0; i < run.setup->engine.threads; i++) {
+		least = run.by_thread[i] < least ? run.by_thread[i] : least;
+		most = run.by_thread[i] > most ? run.by_thread[i] : most;
+	}
+	run.result.ops_per_s = episodes / ((double)(coherence_now() - run.start) * 1e-12);
+	run.result.fairness = most == 0 ? 1 : (double)least / (double)most;
+	run.result.misses = (double)(now.misses - was->misses) / episodes;
+	run.result.invalidations = (double)(now.invalidations - was->invalidations) /
+				   episodes;
+	run.result.remote_misses = (double)(now.remote_misses - was->remote_misses) /
+				   episodes;
+	run.result.rmws = (double)(now.rmws - was->rmws) / episodes;
+	coherence_stop();
+}
+
+/* One episode is over. */
+static void episode(void)
+{
+	run.by_thread[coherence_self()]++;
+	run.episodes++;
+	if (run.start == 0) {
+		if (run.episodes < run.warm_up || coherence_now() < run.all_started)
+			return;
+		run.warm_up = run.episodes;
+		run.start = coherence_now();
+		run.before = coherence_counts();
+		memset(run.by_thread, 0, sizeof(run.by_thread));
+	} else if (run.episodes == run.warm_up + run.setup->episodes) {
+		finish();
+	}
+}
+
+static void section(uint64_t *generator, uint64_t steps)
+{
+	if (steps == 0)
+		return;
+	coherence_read(generator);
+	coherence_write(generator);
+	coherence_delay(steps * run.setup->engine.machine->step);
+}
+
+static void pause_for(uint64_t below)
+{
+	if (below != 0)
+		coherence_delay(coherence_random(below) *
+				run.setup->engine.machine->step);
+}
+
+/*
+ * Threads come one by one, in random order: a first-come first-served lock keeps
+ * that order for ever, and were all to come at once, it would be the order of
+ * their distance from the lock's home.
+ */
+static void start_late(void)
+{
+	coherence_delay(coherence_random(run.all_started));
+}
+
+static void mutex_explicit(uint64_t *generator)
+{
+	_Alignas(16) char context[64];
+
+	for (;;) {
+		run.type->acquire(run.locks, context);
+		section(generator, run.setup->cs);
+		run.type->release(run.locks, context);
+		episode();
+		pause_for(run.setup->ncs);
+	}
+}
+
+static void mutex_plain(uint64_t *generator)
+{
+	for (;;) {
+		run.type->lock(run.locks);
+		section(generator, run.setup->cs);
+		run.type->unlock(run.locks);
+		episode();
+		pause_for(run.setup->ncs);
+	}
+}
+
+static void mutex(void *own)
+{
+	uint64_t *generator = run.setup->private_data ? own : run.shared;
+
+	start_late();
+	if (run.setup->explicit_face && run.type->acquire != NULL)
+		mutex_explicit(generator);
+	else
+		mutex_plain(generator);
+}
+
+static void multiwait(void *own)
+{
+	unsigned i;
+
+	(void)own;
+	start_late();
+	if (coherence_self() == 0) {
+		for (;;) {
+			for (i = 0; i < WORKLOAD_LOCKS; i++)
+				run.type->lock(run.locks + i * run.stride);
+			while (i-- > 0)
+				run.type->unlock(run.locks + i * run.stride);
+			episode();
+		}
+	}
+	for (;;) {
+		char *lock = run.locks + coherence_random(WORKLOAD_LOCKS) * run.stride;
+
+		run.type->lock(lock);
+		run.type->unlock(lock);
+	}
+}
+
+static void diameter(void *own)
+{
+	uint64_t seen = 0;
+
+	(void)own;
+	if (coherence_self() == 0) {
+		for (;;) {
+			sim_engine->fetch_add(run.shared, 1, 0, NULL);
+			episode();
+		}
+	}
+	for (;;)
+		seen = sim_engine->await(SIM_AWAIT_NE, run.shared, seen, 0, 0, NULL);
+}
+
+static void ring(void *own)
+{
+	unsigned self = coherence_self();
+	uint64_t *mine = own;
+	uint64_t *next = run.boxes[(self + 1) % run.setup->engine.threads];
+
+	if (self == 0)
+		sim_engine->store(mine, 1, 0, NULL);
+	for (;;) {
+		sim_engine->await(run.poll, mine, run.poll == SIM_AWAIT_CAS, 0, 0, NULL);
+		if (run.poll != SIM_AWAIT_CAS)
+			sim_engine->store(mine, 0, 0, NULL);
+		sim_engine->store(next, 1, 0, NULL);
+		episode();
+	}
+}
+
+static void prepare(const struct workload_setup *setup)
+{
+	unsigned i;
+
+	memset(&run, 0, sizeof(run));
+	run.setup = setup;
+	run.type = sim_lock_type_find(setup->lock);
+	run.all_started = MICROSECOND * setup->engine.threads;
+	run.warm_up = setup->episodes / 10 + 10 * setup->engine.threads;
+	if (strcmp(setup->lock, "cas") == 0)
+		run.poll = SIM_AWAIT_CAS;
+	else
+		run.poll = strcmp(setup->lock, "fetch-add") == 0 ? SIM_AWAIT_NE_RMW
+								 : SIM_AWAIT_NE;
+	if (run.type != NULL) {
+		run.stride = (run.type->size + LINE - 1) / LINE * LINE;
+		run.locks = coherence_memory(run.stride * WORKLOAD_LOCKS);
+	}
+	run.shared = coherence_memory(LINE);
+	for (i = 0; i < setup->engine.threads; i++)
+		run.boxes[i] = coherence_memory(LINE);
+}
+
+struct workload_result workload_run(const struct workload_setup *setup)
+{
+	static void (*const bodies[])(void *) = {mutex, multiwait, diameter, ring};
+	unsigned i;
+
+	coherence_open(&setup->engine);
+	prepare(setup);
+	for (i = 0; i < setup->engine.threads; i++)
+		coherence_spawn(i, bodies[setup->workload], run.boxes[i]);
+	if (!coherence_run()) {
+		fprintf(stderr, "pawl sim: %s: all threads wait for each other\n",
+			setup->lock);
+		exit(EXIT_FAILURE);
+	}
+	coherence_close();
+	return run.result;
+}

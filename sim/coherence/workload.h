@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* The papers' experiments, on the coherence engine. */
+#ifndef SIM_COHERENCE_WORKLOAD_H
+#define SIM_COHERENCE_WORKLOAD_H
+
+#include <sim/coherence/engine.h>
+
+enum workload {
+	WORKLOAD_MUTEX,	    /* all threads: lock, section, unlock, section */
+	WORKLOAD_MULTIWAIT, /* a leader takes ten locks, the others one of them */
+	WORKLOAD_DIAMETER,  /* one thread writes a word, the others read it */
+	WORKLOAD_RING,	    /* a token goes round by mailboxes */
+};
+
+enum { WORKLOAD_LOCKS = 10 }; /* of WORKLOAD_MULTIWAIT */
+
+struct workload_setup {
+	struct coherence_setup engine;
+	enum workload workload;
+	/* A lock's name; for the ring the way to poll: load, cas, fetch-add;
+	 * for the diameter the operation that writes: fetch-add. */
+	const char *lock;
+	uint64_t cs;	    /* steps of a generator in the critical section */
+	uint64_t ncs;	    /* outside it: a random number below this */
+	bool private_data;  /* the generator of the critical section is the thread's */
+	bool explicit_face; /* context is kept outside of the lock, if there is any */
+	uint64_t episodes;  /* to be measured; at first some more are not */
+};
+
+struct workload_result {
+	double ops_per_s; /* of virtual time; of the leader, or the writer */
+	double fairness;  /* episodes of the slowest thread / of the fastest */
+	double misses, invalidations, remote_misses, rmws; /* an episode */
+};
+
+/* Whether `lock` names what the workload can be run with. */
+bool workload_knows(enum workload workload, const char *lock);
+
+/* The names it can be run with, ended by NULL. */
+const char *const *workload_subjects(enum workload workload);
+
+struct workload_result workload_run(const struct workload_setup *setup);
+
+#endif /* SIM_COHERENCE_WORKLOAD_H */

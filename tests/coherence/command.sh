@@ -1,0 +1,65 @@
+#!/bin/sh
+# pawl sim as its users run it: same input, same bytes; bad input, one line.
+set -u
+pawl=$1
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+status=0
+
+fail()
+{
+	echo "FAIL: $*"
+	status=1
+}
+
+run()
+{
+	"$pawl" sim --machine epyc-512 --locks ticket,twa,hapax,mcs --threads 1,3,40 \
+		--ncs 50 --episodes 500 --seed 5 --json "$1.json" >"$1.out" 2>"$1.err" ||
+		fail "run: exit $?"
+}
+
+run "$dir/a"
+run "$dir/b"
+cmp "$dir/a.out" "$dir/b.out" || fail "two runs print different tables"
+cmp "$dir/a.json" "$dir/b.json" || fail "two runs write different results"
+grep -q '"tool": "sim"' "$dir/a.json" || fail "no tool in the results"
+for key in workload lock threads cs ncs machine median_ops_per_s samples fairness \
+	per_episode misses invalidations remote_misses rmw; do
+	grep -q "\"$key\"" "$dir/a.json" || fail "no $key in the results"
+done
+
+for preset in max moderate table2 multiwait diameter ring numa; do
+	"$pawl" sim --preset $preset --threads 4 --episodes 50 --runs 1 \
+		>"$dir/out" 2>"$dir/err" || fail "preset $preset: $(cat "$dir/err")"
+	grep -q "4 threads" "$dir/out" || fail "preset $preset prints no table"
+done
+
+# refused WHAT OPTION...: exit 2, one line on stderr that contains WHAT, no output
+refused()
+{
+	what=$1
+	shift
+	"$pawl" sim "$@" --json "$dir/no.json" >"$dir/out" 2>"$dir/err"
+	[ $? -eq 2 ] || fail "$*: not refused"
+	[ "$(wc -l <"$dir/err")" -eq 1 ] || fail "$*: not one line: $(cat "$dir/err")"
+	grep -q -e "$what" "$dir/err" || fail "$*: '$(cat "$dir/err")' lacks '$what'"
+	[ ! -s "$dir/out" ] || fail "$*: prints something"
+	[ ! -e "$dir/no.json" ] || fail "$*: leaves a file behind"
+}
+
+refused "list-machines" --machine cray
+refused "at most 72" --threads 73
+refused "did you mean 'ticket'" --locks tiket
+refused "leave out the '+park'" --locks ticket+park
+refused "preset" --preset maximum
+refused "whole number" --episodes 0
+refused "neither mesi nor moesi" --protocol msi
+refused "load, cas or fetch-add" --preset ring --locks mcs
+refused "unexpected argument" ticket
+"$pawl" sim --threads 1 --json "$dir/none/x.json" >"$dir/out" 2>"$dir/err"
+[ $? -eq 2 ] || fail "unwritable file is not refused"
+"$pawl" sim --help >"$dir/out" || fail "--help fails"
+grep -q -e "--machine" "$dir/out" || fail "--help does not name the options"
+
+exit $status

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The model itself, on scenes so small that every miss and every nanosecond is
+ * known. The latencies of the test machine are chosen so that a leg inside a
+ * socket takes 10 ns and one between sockets 40 ns.
+ */
+#include <sim/coherence/engine.h>
+#include <sim/seam.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+enum { NS = 1000, THREADS_MAX = 8, RELAXED = __ATOMIC_RELAXED };
+
+static struct machine machine = {
+	.name = "test",
+	.sockets = 2,
+	.clusters = 1,
+	.cores = 4,
+	.smt = 1,
+	.protocol = PROTOCOL_MESI,
+	.batch = 1,
+	.hit = 1 * NS,
+	.rmw = 5 * NS,
+	.core = 2 * NS,
+	.cluster = 30 * NS,
+	.socket = 30 * NS,
+	.remote = 90 * NS,
+	.memory = 100 * NS,
+	.directory = 2 * NS,
+	.invalidate = 1 * NS,
+	.poll = 1,
+	.look = 1000 * NS,
+	.step = 1 * NS,
+};
+
+static uint64_t *word;
+static struct coherence_counts before, after;
+static uint64_t took;
+
+/* Each scene is a list of threads' bodies, which take turns of a microsecond. */
+static void turn(unsigned n)
+{
+	coherence_delay((uint64_t)n * 1000 * NS - coherence_now());
+	sim_engine->load(word + 1000, RELAXED, NULL); /* lets time pass */
+}
+
+static void play(const struct machine *m, unsigned threads,
+		 void (*const bodies[])(void *))
+{
+	struct coherence_setup setup = {.machine = m, .threads = threads, .seed = 1};
+	unsigned i;
+
+	coherence_open(&setup);
+	word = coherence_memory(16384);
+	for (i = 0; i < threads; i++)
+		coherence_spawn(i, bodies[i], NULL);
+	assert_true(coherence_run());
+}
+
+static void measure_load(unsigned when)
+{
+	uint64_t start;
+
+	turn(when);
+	before = coherence_counts();
+	start = coherence_now() + machine.hit; /* of turn */
+	sim_engine->load(word, RELAXED, NULL);
+	sim_engine->load(word, RELAXED, NULL); /* hits; its start is the first's end */
+	after = coherence_counts();
+	took = coherence_now() - start;
+}
+
+static void measure_rmw(unsigned when)
+{
+	uint64_t start;
+
+	turn(when);
+	before = coherence_counts();
+	start = coherence_now() + machine.hit; /* of turn */
+	sim_engine->fetch_add(word, 1, RELAXED, NULL);
+	sim_engine->load(word, RELAXED, NULL);
+	after = coherence_counts();
+	took = coherence_now() - start - machine.rmw;
+}
+
+static void write_first(void *none)
+{
+	(void)none;
+	turn(1);
+	sim_engine->fetch_add(word, 1, RELAXED, NULL);
+}
+
+static void read_first(void *none)
+{
+	(void)none;
+	turn(1);
+	sim_engine->load(word, RELAXED, NULL);
+}
+
+static void read_second(void *none)
+{
+	(void)none;
+	turn(2);
+	sim_engine->load(word, RELAXED, NULL);
+}
+
+static void idle(void *none)
+{
+	(void)none;
+}
+
+static void load_third(void *none)
+{
+	(void)none;
+	measure_load(3);
+}
+
+static void rmw_third(void *none)
+{
+	(void)none;
+	measure_rmw(3);
+}
+
+static void load_again(void *none)
+{
+	(void)none;
+	turn(1);
+	sim_engine->load(word, RELAXED, NULL);
+	measure_load(3);
+}
+
+static void a_line_that_is_there_costs_a_hit(void **state)
+{
+	void (*const bodies[])(void *) = {load_again};
+
+	(void)state;
+	play(&machine, 1, bodies);
+	coherence_close();
+	assert_int_equal(after.misses - before.misses, 0);
+	assert_int_equal(took, 1 * NS);
+}
+
+static void a_modified_line_takes_three_legs(void **state)
+{
+	void (*const bodies[])(void *) = {write_first, load_third};
+
+	(void)state;
+	play(&machine, 2, bodies);
+	coherence_close();
+	assert_int_equal(after.misses - before.misses, 1);
+	assert_int_equal(after.remote_misses - before.remote_misses, 0);
+	assert_int_equal(took, (30 + 1) * NS);
+}
+
+static void a_line_of_another_socket_takes_the_remote_latency(void **state)
+{
+	void (*const bodies[])(void *) = {write_first, idle, idle, idle, load_third};
+
+	(void)state;
+	play(&machine, 5, bodies);
+	coherence_close();
+	assert_int_equal(after.remote_misses - before.remote_misses, 1);
+	assert_int_equal(took, (90 + 1) * NS);
+}
+
+static void a_shared_line_is_read_from_its_home(void **state)
+{
+	void (*const bodies[])(void *) = {write_first, read_second, load_third};
+
+	(void)state;
+	play(&machine, 3, bodies);
+	coherence_close();
+	assert_int_equal(took, (20 + 1) * NS);
+}
+
+static void with_moesi_the_owner_answers(void **state)
+{
+	void (*const bodies[])(void *) = {write_first, read_second, load_third};
+	struct machine moesi = machine;
+
+	(void)state;
+	moesi.protocol = PROTOCOL_MOESI;
+	play(&moesi, 3, bodies);
+	coherence_close();
+	assert_int_equal(took, (30 + 1) * NS);
+}
+
+static void a_write_waits_for_all_copies_to_go(void **state)
+{
+	void (*const bodies[])(void *) = {read_first, read_second, rmw_third};
+
+	(void)state;
+	play(&machine, 3, bodies);
+	coherence_close();
+	assert_int_equal(after.misses - before.misses, 1);
+	assert_int_equal(after.invalidations - before.invalidations, 2);
+	/* To the home, to the copies and back, to the requester, and two copies. */
+	assert_int_equal(took, (40 + 2) * NS);
+}
+
+static void exclusive_then_write(void *none)
+{
+	(void)none;
+	turn(1);
+	sim_engine->load(word, RELAXED, NULL);
+	measure_rmw(3);
+}
+
+static void an_exclusive_line_is_written_without_a_word(void **state)
+{
+	void (*const bodies[])(void *) = {exclusive_then_write};
+
+	(void)state;
+	play(&machine, 1, bodies);
+	coherence_close();
+	assert_int_equal(after.misses - before.misses, 0);
+}
+
+static void load_neighbour(void *none)
+{
+	(void)none;
+	turn(1);
+	sim_engine->load(word, RELAXED, NULL);
+	turn(3);
+	before = coherence_counts();
+	sim_engine->load(word + 8, RELAXED, NULL); /* the next 64 bytes */
+	after = coherence_counts();
+}
+
+static void lines_may_move_in_pairs(void **state)
+{
+	struct coherence_setup setup = {.machine = &machine, .threads = 1, .seed = 1};
+	int pairs;
+
+	(void)state;
+	for (pairs = 0; pairs < 2; pairs++) {
+		setup.pairs = pairs;
+		coherence_open(&setup);
+		word = coherence_memory(16384);
+		coherence_spawn(0, load_neighbour, NULL);
+		assert_true(coherence_run());
+		coherence_close();
+		assert_int_equal(after.misses - before.misses, !pairs);
+	}
+}
+
+static void await_one(void *none)
+{
+	(void)none;
+	sim_engine->await(SIM_AWAIT_EQ, word, 1, 0, RELAXED, NULL);
+	after = coherence_counts();
+	took = coherence_now();
+}
+
+static void store_one_late(void *none)
+{
+	(void)none;
+	turn(500);
+	before = coherence_counts();
+	sim_engine->store(word, 1, RELAXED, NULL);
+}
+
+static void a_waiter_costs_nothing_until_it_is_invalidated(void **state)
+{
+	void (*const bodies[])(void *) = {await_one, store_one_late};
+
+	(void)state;
+	play(&machine, 2, bodies);
+	coherence_close();
+	/* The store, and the waiter's read of it: no more in half a millisecond. */
+	assert_int_equal(after.misses - before.misses, 2);
+	assert_in_range(took, 500 * 1000 * NS, 500 * 1000 * NS + 200 * NS);
+}
+
+static void take_token(void *none)
+{
+	(void)none;
+	sim_engine->await(SIM_AWAIT_CAS, word, 1, 0, RELAXED, NULL);
+}
+
+static void count_and_stop(void *none)
+{
+	(void)none;
+	turn(2);
+	before = coherence_counts();
+	turn(12);
+	after = coherence_counts();
+	coherence_stop();
+}
+
+static void waiters_that_swap_tear_the_line_from_each_other(void **state)
+{
+	void (*const one[])(void *) = {count_and_stop, take_token};
+	void (*const two[])(void *) = {count_and_stop, take_token, take_token};
+
+	(void)state;
+	play(&machine, 2, one);
+	coherence_close();
+	assert_in_range(after.misses - before.misses, 0, 1);
+	play(&machine, 3, two);
+	coherence_close();
+	/* In ten microseconds; a hand-over takes three legs. */
+	assert_in_range(after.misses - before.misses, 300, 340);
+}
+
+static void wait_for_ever(void *none)
+{
+	(void)none;
+	sim_engine->await(SIM_AWAIT_EQ, word, 1, 0, RELAXED, NULL);
+}
+
+static void threads_that_wait_for_ever_are_noticed(void **state)
+{
+	struct coherence_setup setup = {.machine = &machine, .threads = 1, .seed = 1};
+
+	(void)state;
+	coherence_open(&setup);
+	word = coherence_memory(16384);
+	coherence_spawn(0, wait_for_ever, NULL);
+	assert_false(coherence_run());
+	coherence_close();
+}
+
+static void look_at_own_store(void *none)
+{
+	(void)none;
+	turn(3);
+	sim_engine->store(word, 7, RELAXED, NULL);
+	took = sim_engine->load(word, RELAXED, NULL);
+	after.misses = *word; /* still in the buffer: nobody else sees it */
+}
+
+static void a_store_is_seen_by_its_own_cpu_first(void **state)
+{
+	void (*const bodies[])(void *) = {read_first, look_at_own_store};
+
+	(void)state;
+	play(&machine, 2, bodies);
+	assert_int_equal(*word, 7);
+	coherence_close();
+	assert_int_equal(took, 7);
+	assert_int_equal(after.misses, 0);
+}
+
+static void siblings_share_a_cache(void **state)
+{
+	void (*const bodies[])(void *) = {write_first, load_third};
+	struct machine smt = machine;
+
+	(void)state;
+	smt.sockets = smt.cores = 1;
+	smt.smt = 2;
+	play(&smt, 2, bodies);
+	coherence_close();
+	assert_int_equal(after.misses - before.misses, 0);
+}
+
+static void a_cluster_settles_among_its_own(void **state)
+{
+	void (*const inside[])(void *) = {write_first, load_third};
+	void (*const across[])(void *) = {write_first, idle, load_third};
+	struct machine clusters = machine;
+
+	(void)state;
+	clusters.clusters = clusters.cores = 2;
+	clusters.cluster = 9 * NS;
+	play(&clusters, 2, inside);
+	coherence_close();
+	assert_int_equal(took, (9 + 1) * NS);
+	play(&clusters, 3, across);
+	coherence_close();
+	assert_int_equal(took, (30 + 1) * NS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_line_that_is_there_costs_a_hit),
+		cmocka_unit_test(a_modified_line_takes_three_legs),
+		cmocka_unit_test(a_line_of_another_socket_takes_the_remote_latency),
+		cmocka_unit_test(a_shared_line_is_read_from_its_home),
+		cmocka_unit_test(with_moesi_the_owner_answers),
+		cmocka_unit_test(a_write_waits_for_all_copies_to_go),
+		cmocka_unit_test(an_exclusive_line_is_written_without_a_word),
+		cmocka_unit_test(lines_may_move_in_pairs),
+		cmocka_unit_test(a_waiter_costs_nothing_until_it_is_invalidated),
+		cmocka_unit_test(waiters_that_swap_tear_the_line_from_each_other),
+		cmocka_unit_test(threads_that_wait_for_ever_are_noticed),
+		cmocka_unit_test(a_store_is_seen_by_its_own_cpu_first),
+		cmocka_unit_test(siblings_share_a_cache),
+		cmocka_unit_test(a_cluster_settles_among_its_own),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

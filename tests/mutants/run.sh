@@ -1,0 +1,100 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Runs mutants: locks with one line made wrong, which pawl check must reject.
+#
+# usage: run.sh PAWL LOCK...
+#
+# LOCK.mutants has a line for each: label | verdicts that are right | header |
+# sed script for it. The label is one of the header's, or an invariant's number.
+# A mutant is rejected if one of these verdicts came up in some scenario. Those
+# listed in survivors.txt are known to pass, with the reason. LOCK.options, if
+# there is one, holds options for pawl check.
+set -u
+pawl=$(realpath "$1")
+shift
+here=$(realpath "$(dirname "$0")")
+root=$(realpath "$here/../..")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+status=0
+
+trim() {
+	echo "$1" | sed 's/^ *//;s/ *$//'
+}
+
+# Prints the verdict of a mutant: the first of the wanted ones, or what it was.
+judge() {
+	lock=$1 wanted=$2 file=$3 script=$4
+	overlay=$scratch/overlay
+	rm -rf "$overlay"
+	mkdir -p "$overlay/pawl" "$overlay/runtime"
+	cp "$here/weaker.h" "$overlay/pawl/"
+	case $file in
+	runtime/*) original=$root/src/$file copy=$overlay/$file ;;
+	*) original=$root/include/pawl/$file copy=$overlay/pawl/$file ;;
+	esac
+	sed "$script" "$original" > "$copy" || { echo "bad sed script"; return; }
+	if cmp -s "$original" "$copy"; then
+		echo "unchanged"
+		return
+	fi
+	# The runtime's sources see a changed header only if they are built anew.
+	if [ "$lock" = mutex ]; then
+		for source in mutex park; do
+			[ -e "$overlay/runtime/$source.c" ] ||
+				cp "$root/src/runtime/$source.c" "$overlay/runtime/"
+		done
+	fi
+	line=$(grep "^PAWL_LOCK($lock," "$root/include/pawl/locks.def")
+	header=$overlay/pawl/$lock.h
+	[ -e "$header" ] || header=$root/include/pawl/$lock.h
+	if ! PAWL_LOCK_FLAGS="-include $overlay/pawl/weaker.h" \
+		"$root/sim/build-lock.sh" "$header" "$line" "$scratch/lock.so" "$overlay" \
+		> "$scratch/build" 2>&1; then
+		echo "does not compile"
+		[ -n "${VERBOSE:-}" ] && cat "$scratch/build" >&2
+		return
+	fi
+	name=$(echo "$line" | sed 's/^[^"]*"\([^"]*\)".*/\1/')
+	options=
+	[ -e "$here/$lock.options" ] && options=$(cat "$here/$lock.options")
+	timeout 120 "$pawl" check --load "$scratch/lock.so" "$name" --limit 300000 $options \
+		--json "$scratch/result.json" > "$scratch/output" 2> "$scratch/errors"
+	code=$?
+	if [ $code -gt 1 ]; then
+		echo "pawl check ended with $code"
+		[ -n "${VERBOSE:-}" ] && cat "$scratch/errors" >&2
+		return
+	fi
+	found=$(grep -o '"verdict": *"[^"]*"' "$scratch/result.json" |
+		sed 's/.*: *"//;s/"//' | grep -v '^passed$' | sort -u)
+	if [ -z "$found" ]; then
+		echo passed
+		return
+	fi
+	echo "$wanted" | tr , '\n' | while read -r verdict; do
+		if echo "$found" | grep -qx "$verdict"; then
+			echo "$verdict"
+			break
+		fi
+	done | grep . || echo "$found" | tr '\n' ',' | sed 's/,$//;s/^/unexpected: /'
+}
+
+for lock in "$@"; do
+	while IFS='|' read -r label wanted file script; do
+		case $label in '' | '#'*) continue ;; esac
+		label=$(trim "$label") wanted=$(trim "$wanted") file=$(trim "$file")
+		verdict=$(judge "$lock" "$wanted" "$file" "$script")
+		known=$(grep "^$lock $label:" "$here/survivors.txt" | sed 's/^[^:]*: *//')
+		if echo "$wanted" | tr , '\n' | grep -qx "$verdict"; then
+			printf '%-20s %-14s rejected: %s\n' "$lock" "$label" "$verdict"
+			[ -n "$known" ] && echo "  but survivors.txt says that it passes" && status=1
+		elif [ "$verdict" = passed ] && [ -n "$known" ]; then
+			printf '%-20s %-14s passes: %s\n' "$lock" "$label" "$known"
+		else
+			printf '%-20s %-14s NOT REJECTED: %s\n' "$lock" "$label" "$verdict"
+			status=1
+		fi
+	done < "$here/$lock.mutants"
+done
+exit $status

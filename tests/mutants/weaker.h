@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Waits that no lock uses: mutants weaken the stronger ones to these. */
+#ifndef MUTANTS_WEAKER_H
+#define MUTANTS_WEAKER_H
+
+#include <pawl/atomic.h>
+
+static inline void pawl_await_cas_relaxed(pawl_atomic64 *w, uint64_t from, uint64_t to,
+					  enum pawl_wait how)
+{
+	(void)how;
+	sim_await(SIM_AWAIT_CAS, &w->raw, from, to, SIM_RELAXED);
+}
+
+static inline void pawl_await_cas_release(pawl_atomic64 *w, uint64_t from, uint64_t to,
+					  enum pawl_wait how)
+{
+	(void)how;
+	sim_await(SIM_AWAIT_CAS, &w->raw, from, to, SIM_RELEASE);
+}
+
+static inline uint64_t pawl_await_change_relaxed(const pawl_atomic64 *w, uint64_t seen,
+						 enum pawl_wait how)
+{
+	(void)how;
+	return sim_await(SIM_AWAIT_CHANGE, (uint64_t *)&w->raw, seen, 0, SIM_RELAXED);
+}
+
+static inline void pawl_await_eq_rmw_relaxed(pawl_atomic64 *w, uint64_t value,
+					     enum pawl_wait how)
+{
+	(void)how;
+	sim_await(SIM_AWAIT_EQ_RMW, &w->raw, value, 0, SIM_RELAXED);
+}
+
+static inline void pawl_await_ne_rmw_relaxed(pawl_atomic64 *w, uint64_t value,
+					     enum pawl_wait how)
+{
+	(void)how;
+	sim_await(SIM_AWAIT_NE_RMW, &w->raw, value, 0, SIM_RELAXED);
+}
+
+#endif /* MUTANTS_WEAKER_H */
