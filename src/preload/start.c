@@ -45,10 +45,16 @@ static const struct lock_type *choose(void)
 	return type;
 }
 
-/* The one thread of the child starts afresh: nobody sleeps, nobody queues. */
+/* The one thread of the child starts afresh: nobody sleeps, nobody queues, and
+ * what was put into its mailboxes came from threads that are not there. */
 static void forked(void)
 {
-	pawl_self()->next_hapax = 0; /* the parent goes on with the old block */
+	struct pawl_thread *self = pawl_self();
+
+	self->next_hapax = 0; /* the parent goes on with the old block */
+	self->grant = (pawl_atomic64)PAWL_ZERO;
+	self->hinted_grant = (pawl_atomic64)PAWL_ZERO;
+	self->chain = (pawl_atomic64)PAWL_ZERO;
 	pawl_park_forget();
 	lock_forked();
 	records_forked();
