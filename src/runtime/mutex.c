@@ -172,16 +172,22 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of(m);
-	bool head = pawl_bucket_find(bucket->first, m) == NULL;
 
 	sleeper->address = m;
 	pawl_bucket_append(bucket, sleeper);
-	if (head) {
-		begin_patience(m);
-		pawl_store_release(&sleeper->state,
-				   SLEEPER_WOKEN); /* [V] pairs with [W] */
-	}
-	return head;
+	if (pawl_bucket_find(bucket->first, m) != sleeper)
+		return false;
+	begin_patience(m);
+	/* While m is held, mostly by our caller, a head that got up would only
+	 * be in the way: let it sleep, if the fence vouches that the unlock will
+	 * see it (I3). Relaxed: P1. */
+	pawl_bucket_count(bucket, sleeper);
+	if (pawl_load_relaxed(&m->word) != 0 && pawl_heavy_fence() &&
+	    pawl_load_relaxed(&m->word) != 0)
+		return false;
+	pawl_bucket_uncount(bucket, sleeper);
+	pawl_store_release(&sleeper->state, SLEEPER_WOKEN); /* [V] pairs with [W] */
+	return true;
 }
 
 void pawl_mutex_lock_queued(struct pawl_mutex *m, struct pawl_sleeper *sleeper)

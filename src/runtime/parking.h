@@ -8,6 +8,7 @@
 
 #include "os.h"
 
+#include <pawl/cond.h>
 #include <pawl/mutex.h>
 
 enum sleeper_state {
@@ -28,7 +29,8 @@ struct pawl_sleeper {
 	bool counted;		  /* in the bucket's `wanted` */
 	enum pawl_until until;	  /* pawl_park's only */
 	uint64_t value;		  /* pawl_park's only */
-	struct pawl_mutex *mutex; /* pawl_cond's only: which one it wants back */
+	struct pawl_mutex *mutex; /* pawl_cond's only: which one it wants back, or
+				   * NULL: it then is simply woken */
 };
 
 /* A lock in one word, for a bucket; see guard.c. */
@@ -64,12 +66,23 @@ bool pawl_sleep(struct pawl_sleeper *sleeper, const struct pawl_deadline *deadli
 
 /*
  * A sleeper of another kind joins m's queue; requires m's bucket's lock. Returns
- * true if it is the head now: it is marked woken, and the caller must wake it
- * once the lock is gone. The sleeper must call pawl_mutex_lock_queued when it
- * wakes up, and holds m when that returns.
+ * true if it is the head of a mutex that looks free: it is marked woken, and the
+ * caller must wake it once the bucket's lock is gone. The sleeper must call
+ * pawl_mutex_lock_queued when it wakes up, and holds m when that returns.
  */
 bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper);
 void pawl_mutex_lock_queued(struct pawl_mutex *m, struct pawl_sleeper *sleeper);
+
+/*
+ * A wait in steps, for whoever has another lock than pawl_mutex or another way
+ * to be interrupted: enroll while holding the lock, let go of it, pawl_sleep. If
+ * that ends in time, the wait is over: a sleeper with a mutex must then call
+ * pawl_mutex_lock_queued, another one gets its lock as it likes. Otherwise
+ * withdraw, which returns true if no signal has come; false means that one has,
+ * and that the wait is over.
+ */
+void pawl_cond_enroll(struct pawl_cond *c, struct pawl_sleeper *me);
+bool pawl_cond_withdraw(struct pawl_cond *c, struct pawl_sleeper *me);
 
 /* Turns what callers pass into a deadline; 0, or EINVAL. */
 int pawl_deadline_at(struct pawl_deadline *deadline, int clock,

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pthread_cond_* and cnd_*, over pawl_cond and any mutex.
+ *
+ * A waiter enrolls, lets go of its mutex and sleeps. With the default lock a
+ * signal moves it to the mutex's queue; with any other lock, and with a mutex
+ * that is glibc's, the signal wakes it and it locks the mutex again.
+ *
+ * Cancellation acts while it sleeps, and only then. A waiter that is cancelled
+ * gets its mutex back before the program's cleanup handlers run. If a signal had
+ * reached it already, it passes that on: it may have been the only one.
+ *
+ * A process-shared condition variable is glibc's, unless a waiter comes with a
+ * mutex of ours, which glibc could not let go of. Such strays wait in the
+ * parking table as others do, but leave the object alone; a signal looks for
+ * them first.
+ */
+#define _GNU_SOURCE
+#include "record.h"
+#include "runtime/parking.h"
+#include "stats.h"
+
+#include <errno.h>
+#include <string.h>
+#include <threads.h>
+
+static pawl_atomic64 strays; /* in the whole process */
+
+static struct cond *ours(pthread_cond_t *cond)
+{
+	return (struct cond *)cond;
+}
+
+static bool is_foreign(const struct cond *c)
+{
+	return (c->flags & COND_SHARED) != 0;
+}
+
+struct wait {
+	struct pawl_sleeper me;
+	struct pawl_cond *plain; /* where it enrolled */
+	struct mutex *mutex;
+	struct cond *stray; /* the condition variable, if that is glibc's */
+};
+
+/* Strays enroll at a cond of their own, which stands for all of them at this
+ * address; its waiters are told apart by the address in the table. */
+static struct pawl_bucket *stray_bucket(const struct cond *c)
+{
+	return pawl_bucket_of(c);
+}
+
+static void enroll(struct wait *w)
+{
+	struct pawl_bucket *bucket;
+
+	if (w->stray == NULL) {
+		pawl_cond_enroll(w->plain, &w->me);
+		return;
+	}
+	bucket = stray_bucket(w->stray);
+	w->me.address = w->stray;
+	w->me.mutex = NULL;
+	pawl_fetch_add_relaxed(&strays, 1); /* Relaxed: the mutex orders it */
+	pawl_bucket_lock(bucket);
+	pawl_bucket_append(bucket, &w->me);
+	pawl_bucket_unlock(bucket);
+}
+
+/* Returns true if no signal has come. */
+static bool withdraw(struct wait *w)
+{
+	struct pawl_bucket *bucket;
+	bool signalled;
+
+	if (w->stray == NULL)
+		return pawl_cond_withdraw(w->plain, &w->me);
+	bucket = stray_bucket(w->stray);
+	pawl_bucket_lock(bucket);
+	/* Relaxed: stored under the lock only. */
+	signalled = pawl_load_relaxed(&w->me.state) != SLEEPER_ASLEEP;
+	if (!signalled)
+		pawl_bucket_remove(bucket, &w->me);
+	pawl_bucket_unlock(bucket);
+	return !signalled;
+}
+
+/* Wakes one stray; false if there is none. */
+static bool wake_stray(struct cond *c)
+{
+	struct pawl_bucket *bucket = stray_bucket(c);
+	struct pawl_sleeper *sleeper;
+
+	pawl_bucket_lock(bucket);
+	sleeper = pawl_bucket_find(bucket->first, c);
+	if (sleeper != NULL) {
+		pawl_bucket_remove(bucket, sleeper);
+		pawl_store_release(&sleeper->state, SLEEPER_WOKEN); /* [V] */
+	}
+	pawl_bucket_unlock(bucket);
+	if (sleeper == NULL)
+		return false;
+	pawl_os_wake(&sleeper->state);
+	return true;
+}
+
+static int signal_foreign(struct cond *c, bool all)
+{
+	/* Relaxed: whoever is owed a wake-up was counted before, under the
+	 * mutex. Not more than there are now: a loop might never end. */
+	uint64_t most = pawl_load_relaxed(&strays);
+
+	while (most-- > 0 && wake_stray(c))
+		if (!all)
+			return 0;
+	if (all)
+		return glibc()->cond_broadcast((pthread_cond_t *)c);
+	return glibc()->cond_signal((pthread_cond_t *)c);
+}
+
+/* Gets the mutex back after a wait that a signal ended, or nothing did. */
+static int take_back(struct wait *w, bool signalled)
+{
+	bool queued = signalled && w->me.mutex != NULL;
+
+	if (w->stray != NULL)
+		pawl_fetch_add_relaxed(&strays, (uint64_t)-1); /* Relaxed: a count */
+	if (queued) {
+		pawl_mutex_lock_queued(w->me.mutex, &w->me);
+		if (unlikely(stats_on))
+			stats_acquired();
+	}
+	return mutex_resume(w->mutex, queued);
+}
+
+/* A signal that reached somebody who will not act on it goes to the next. Only
+ * the table is asked: the condition variable may be gone, if nobody waits. */
+static void pass_on(struct wait *w)
+{
+	if (w->stray != NULL)
+		wake_stray(w->stray);
+	else
+		pawl_cond_signal_slow(w->plain, false);
+}
+
+static void cancelled(void *argument)
+{
+	struct wait *w = argument;
+	bool signalled = !withdraw(w);
+
+	stats_in_cond = false;
+	take_back(w, signalled);
+	if (signalled)
+		pass_on(w);
+}
+
+/* Sleeps until a signal comes, or the deadline (false); cancellation acts. */
+static bool sleep_cancellably(struct wait *w, const struct pawl_deadline *deadline)
+{
+	bool woken;
+	int type;
+
+	/* Registers the handler by hand, not by tables: the cancellation may
+	 * come at any instruction, not only inside a call. */
+	pthread_cleanup_push(cancelled, w);
+	stats_in_cond = true;
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+	woken = pawl_sleep(&w->me, deadline);
+	pthread_setcanceltype(type, &type);
+	stats_in_cond = false;
+	pthread_cleanup_pop(0);
+	return woken;
+}
+
+static int wait_until(struct cond *c, struct mutex *m,
+		      const struct pawl_deadline *deadline)
+{
+	struct wait w = {.mutex = m, .plain = &c->plain};
+	bool signalled;
+	int error;
+
+	if (is_foreign(c))
+		w.stray = c;
+	else
+		w.me.mutex = mutex_queue(m);
+	enroll(&w);
+	error = mutex_suspend(m);
+	if (error != 0) {
+		if (!withdraw(&w))
+			pass_on(&w);
+		if (w.stray != NULL)
+			pawl_fetch_add_relaxed(&strays, (uint64_t)-1); /* Relaxed */
+		return error;
+	}
+	signalled = sleep_cancellably(&w, deadline) || !withdraw(&w);
+	error = take_back(&w, signalled);
+	if (error != 0)
+		return error;
+	return signalled ? 0 : ETIMEDOUT;
+}
+
+static bool leave_to_glibc(const struct cond *c, const struct mutex *m)
+{
+	start_if_first();
+	return is_foreign(c) && mutex_is_foreign(m);
+}
+
+static int wait_on_clock(struct cond *c, struct mutex *m, clockid_t clock,
+			 const struct timespec *time)
+{
+	struct pawl_deadline deadline;
+	int error = pawl_deadline_at(&deadline, clock, time);
+
+	return error != 0 ? error : wait_until(c, m, &deadline);
+}
+
+/* The functions themselves. */
+
+EXPORT int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+	struct mutex *m = (struct mutex *)mutex;
+
+	if (leave_to_glibc(ours(cond), m))
+		return glibc()->cond_wait(cond, mutex);
+	return wait_until(ours(cond), m, NULL);
+}
+
+EXPORT int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+				  const struct timespec *time)
+{
+	struct mutex *m = (struct mutex *)mutex;
+	clockid_t clock = CLOCK_REALTIME;
+
+	if (leave_to_glibc(ours(cond), m))
+		return glibc()->cond_timedwait(cond, mutex, time);
+	if ((ours(cond)->flags & COND_MONOTONIC) != 0)
+		clock = CLOCK_MONOTONIC;
+	return wait_on_clock(ours(cond), m, clock, time);
+}
+
+EXPORT int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+				  clockid_t clock, const struct timespec *time)
+{
+	struct mutex *m = (struct mutex *)mutex;
+
+	if (leave_to_glibc(ours(cond), m))
+		return glibc()->cond_clockwait(cond, mutex, clock, time);
+	return wait_on_clock(ours(cond), m, clock, time);
+}
+
+EXPORT int pthread_cond_signal(pthread_cond_t *cond)
+{
+	struct cond *c = ours(cond);
+
+	if (unlikely(is_foreign(c)))
+		return signal_foreign(c, false);
+	pawl_cond_signal(&c->plain);
+	return 0;
+}
+
+EXPORT int pthread_cond_broadcast(pthread_cond_t *cond)
+{
+	struct cond *c = ours(cond);
+
+	if (unlikely(is_foreign(c)))
+		return signal_foreign(c, true);
+	pawl_cond_broadcast(&c->plain);
+	return 0;
+}
+
+EXPORT int pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr)
+{
+	clockid_t clock = CLOCK_REALTIME;
+	int shared = PTHREAD_PROCESS_PRIVATE;
+
+	start_if_first();
+	if (attr != NULL) {
+		pthread_condattr_getpshared(attr, &shared);
+		pthread_condattr_getclock(attr, &clock);
+	}
+	if (shared == PTHREAD_PROCESS_SHARED)
+		return glibc()->cond_init(cond, attr);
+	memset(cond, 0, sizeof(*cond));
+	if (clock == CLOCK_MONOTONIC)
+		ours(cond)->flags = COND_MONOTONIC;
+	return 0;
+}
+
+/* Nothing is kept that could be destroyed, and nobody who was signalled comes
+ * back to it: even one that was never initialised may be destroyed. */
+EXPORT int pthread_cond_destroy(pthread_cond_t *cond)
+{
+	start_if_first();
+	if (is_foreign(ours(cond)))
+		return glibc()->cond_destroy(cond);
+	return 0;
+}
+
+/* C11. */
+
+static_assert(sizeof(cnd_t) == sizeof(pthread_cond_t), "a cnd_t is a cond");
+
+static int in_c11(int error)
+{
+	if (error == 0)
+		return thrd_success;
+	return error == ETIMEDOUT ? thrd_timedout : thrd_error;
+}
+
+EXPORT int cnd_init(cnd_t *cnd)
+{
+	return in_c11(pthread_cond_init((pthread_cond_t *)cnd, NULL));
+}
+
+EXPORT int cnd_wait(cnd_t *cnd, mtx_t *mtx)
+{
+	return in_c11(pthread_cond_wait((pthread_cond_t *)cnd, (pthread_mutex_t *)mtx));
+}
+
+EXPORT int cnd_timedwait(cnd_t *restrict cnd, mtx_t *restrict mtx,
+			 const struct timespec *restrict time)
+{
+	return in_c11(pthread_cond_timedwait((pthread_cond_t *)cnd,
+					     (pthread_mutex_t *)mtx, time));
+}
+
+EXPORT int cnd_signal(cnd_t *cnd)
+{
+	return in_c11(pthread_cond_signal((pthread_cond_t *)cnd));
+}
+
+EXPORT int cnd_broadcast(cnd_t *cnd)
+{
+	return in_c11(pthread_cond_broadcast((pthread_cond_t *)cnd));
+}
+
+EXPORT void cnd_destroy(cnd_t *cnd)
+{
+	pthread_cond_destroy((pthread_cond_t *)cnd);
+}

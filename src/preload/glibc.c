@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * glibc's own functions. They are all looked up at once, early: a look-up waits
+ * for whoever is inside dlopen, who may be waiting for one of our locks.
+ */
+#define _GNU_SOURCE
+#include "preload.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+
+static struct glibc functions;
+static pawl_atomic64 resolved;
+
+/* Stands in for what this glibc does not have. */
+static int absent(void)
+{
+	return ENOSYS;
+}
+
+static void find(void *into, const char *name)
+{
+	/* Condition variables have two faces where glibc is old enough to have
+	 * had others; the ones before 2.3.2 take another kind of object. */
+	void *function = functions.dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
+
+	if (function == NULL)
+		function = dlsym(RTLD_NEXT, name);
+	*(void **)into = function != NULL ? function : (void *)absent;
+}
+
+static void resolve(void)
+{
+	int saved = errno;
+
+	*(void **)&functions.dlvsym = dlsym(RTLD_NEXT, "dlvsym");
+	find(&functions.mutex_init, "pthread_mutex_init");
+	find(&functions.mutex_destroy, "pthread_mutex_destroy");
+	find(&functions.mutex_lock, "pthread_mutex_lock");
+	find(&functions.mutex_trylock, "pthread_mutex_trylock");
+	find(&functions.mutex_timedlock, "pthread_mutex_timedlock");
+	find(&functions.mutex_clocklock, "pthread_mutex_clocklock");
+	find(&functions.mutex_unlock, "pthread_mutex_unlock");
+	find(&functions.cond_init, "pthread_cond_init");
+	find(&functions.cond_destroy, "pthread_cond_destroy");
+	find(&functions.cond_signal, "pthread_cond_signal");
+	find(&functions.cond_broadcast, "pthread_cond_broadcast");
+	find(&functions.cond_wait, "pthread_cond_wait");
+	find(&functions.cond_timedwait, "pthread_cond_timedwait");
+	find(&functions.cond_clockwait, "pthread_cond_clockwait");
+	find(&functions.register_atfork, "__register_atfork");
+	pawl_store_release(&resolved, 1); /* [R] pairs with [A] */
+	errno = saved;
+}
+
+/* Two threads may come at once, both find the same, and store it twice. */
+const struct glibc *glibc(void)
+{
+	if (unlikely(pawl_load_acquire(&resolved) == 0))
+		resolve(); /* [A] */
+	return &functions;
+}

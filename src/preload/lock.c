@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The bare lock inside a mutex: pawl_mutex, or whatever lock was chosen.
+ *
+ * pawl_mutex does all that is asked of it by itself. For the others three things
+ * are added here.
+ *
+ * Time limits. A queue that hands ownership over cannot be left half way. So a
+ * timed waiter does not join it: it tries again and again, sleeping in between,
+ * and stands in the parking table meanwhile, where whoever unlocks may find it
+ * and hand over to it directly, context and all. That is done at every second
+ * unlock on average, lest either side starve; and not with locks that only their
+ * owner can release, whose timed waiters depend on finding the lock free.
+ *
+ * Forks. A queue in the child of a fork is full of threads that are not there.
+ * Each mutex therefore remembers the era in which it was last locked, and a fork
+ * begins a new one in the child:
+ *   E1  Whoever finds a mutex of an older era held does not queue, but tries
+ *       again until it is free.
+ *   E2  So nobody who is there waits in the queue of a mutex of an older era,
+ *       and its unlock resets the body instead of handing over to a ghost.
+ *
+ * Queue nodes. Those of mcs come from record.c, not from the heap.
+ */
+#include "record.h"
+#include "registry.h"
+#include "runtime/parking.h"
+#include "stats.h"
+
+#include <pawl/mcs.h>
+#include <pawl/thread.h>
+
+#include <string.h>
+
+enum {
+	SPIN_NS = 4000,	       /* of somebody who does not queue, before sleeping */
+	SHORTEST_NAP = 50000,  /* nanoseconds between two tries, at first */
+	LONGEST_NAP = 1000000, /* and at last */
+};
+
+/* The lock, if it is not the default; with the nodes of mcs replaced. */
+static struct lock_type chosen;
+static bool is_default = true;
+static uint16_t era;
+static pawl_atomic64 timed_waiters; /* of all mutexes */
+
+#define MCS(way, how)                                              \
+	static void mcs_acquire_##way(void *core, void *context)   \
+	{                                                          \
+		struct pawl_node *node = node_get();               \
+                                                                   \
+		pawl_mcs_acquire_node(core, node, how);            \
+		((struct pawl_mcs_context *)context)->node = node; \
+	}                                                          \
+	static void mcs_release_##way(void *core, void *context)   \
+	{                                                          \
+		struct pawl_mcs_context *held = context;           \
+                                                                   \
+		pawl_mcs_release_node(core, held->node, how);      \
+		node_put(held->node);                              \
+	}
+MCS(spin, PAWL_SPIN)
+MCS(park, PAWL_PARK)
+
+static bool mcs_try_acquire(void *core, void *context)
+{
+	struct pawl_mcs_core *l = core;
+	struct pawl_node *node;
+
+	/* Relaxed: spares a node; the compare-and-swap decides. */
+	if (pawl_load_relaxed(&l->tail) != 0)
+		return false;
+	node = node_get();
+	/* Relaxed: published by [T]. */
+	pawl_store_relaxed(&node->next, 0);
+	if (!pawl_cas_acq_rel(&l->tail, 0, pawl_address(node))) { /* [T] of mcs.h */
+		node_put(node);
+		return false;
+	}
+	((struct pawl_mcs_context *)context)->node = node;
+	return true;
+}
+
+void lock_choose(const struct lock_type *type)
+{
+	is_default = strcmp(type->base, "mutex") == 0;
+	chosen = *type;
+	if (strcmp(type->base, "mcs") == 0) {
+		chosen.acquire = type->parks ? mcs_acquire_park : mcs_acquire_spin;
+		chosen.release = type->parks ? mcs_release_park : mcs_release_spin;
+		chosen.try_acquire = mcs_try_acquire;
+	}
+}
+
+struct extra *lock_extra(struct mutex *m)
+{
+	if (is_default)
+		return &m->beside_plain;
+	return chosen.context_size > sizeof(m->small_context) ? &m->beside_core
+							      : &m->beside_context;
+}
+
+bool lock_is_default(void)
+{
+	return is_default;
+}
+
+struct pawl_mutex *lock_queue(struct mutex *m)
+{
+	return is_default ? &m->plain : NULL;
+}
+
+/* E1 looks at it from outside; if it is old news, we try once more. */
+static bool is_of_this_era(struct mutex *m)
+{
+	return lock_extra(m)->era == era;
+}
+
+/* The caller has m now. */
+static void note_era(struct mutex *m)
+{
+	if (unlikely(!is_of_this_era(m))) {
+		/* Who reset the body need not have released to us. */
+		pawl_full_fence();
+		lock_extra(m)->era = era;
+	}
+}
+
+static bool other_try(struct mutex *m)
+{
+	unsigned char context[sizeof(m->context)];
+
+	if (chosen.context_size == 0) {
+		if (!chosen.trylock(m->core))
+			return false;
+	} else {
+		if (!chosen.try_acquire(m->core, context))
+			return false;
+		memcpy(m->context, context, chosen.context_size);
+	}
+	note_era(m);
+	return true;
+}
+
+static uint64_t now_on(bool realtime)
+{
+	struct timespec now;
+
+	clock_gettime(realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Nanoseconds until the deadline, but no more than `most`. */
+static uint64_t time_left(const struct pawl_deadline *deadline, uint64_t most)
+{
+	uint64_t now, then, left;
+
+	if (deadline == NULL)
+		return most;
+	/* More seconds than fit are as good as for ever. */
+	if ((uint64_t)deadline->time.tv_sec > UINT64_MAX / 2000000000u)
+		return most;
+	now = now_on(deadline->realtime);
+	then = (uint64_t)deadline->time.tv_sec * 1000000000u +
+	       (uint64_t)deadline->time.tv_nsec;
+	left = then > now ? then - now : 0;
+	return left < most ? left : most;
+}
+
+static bool try_for_a_while(struct mutex *m)
+{
+	struct pawl_spin spin;
+
+	pawl_spin_begin(&spin, SPIN_NS);
+	do
+		if (other_try(m))
+			return true;
+	while (pawl_spin_again(&spin));
+	return false;
+}
+
+/* E1: waits until m is free, or of this era; true if it has it. */
+static bool other_take_old(struct mutex *m)
+{
+	uint64_t nap = SHORTEST_NAP;
+
+	while (!is_of_this_era(m)) {
+		pawl_atomic64 nothing = PAWL_ZERO;
+		struct pawl_deadline soon;
+
+		if (try_for_a_while(m))
+			return true;
+		soon = pawl_deadline_in(nap);
+		pawl_os_sleep(&nothing, 0, &soon);
+		if (nap < LONGEST_NAP)
+			nap *= 2;
+	}
+	return false;
+}
+
+static void other_take(struct mutex *m)
+{
+	unsigned char context[sizeof(m->context)];
+
+	if (unlikely(!is_of_this_era(m)) && other_take_old(m))
+		return;
+	if (chosen.context_size == 0) {
+		chosen.lock(m->core);
+	} else {
+		chosen.acquire(m->core, context);
+		memcpy(m->context, context, chosen.context_size);
+	}
+	note_era(m);
+}
+
+/* Where a timed waiter of m stands in the parking table: an address that
+ * nobody else waits on. */
+static const void *timed_address(const struct mutex *m)
+{
+	return &m->kind;
+}
+
+static int other_take_until(struct mutex *m, const struct pawl_deadline *deadline)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(timed_address(m));
+	struct pawl_sleeper me = {.address = timed_address(m)};
+	uint64_t nap = SHORTEST_NAP, left;
+	bool taken = try_for_a_while(m), granted = false;
+
+	if (taken)
+		return 0;
+	pawl_fetch_add_relaxed(&timed_waiters, 1); /* Relaxed: a hint */
+	pawl_bucket_lock(bucket);
+	pawl_bucket_append(bucket, &me);
+	pawl_bucket_unlock(bucket);
+	do {
+		struct pawl_deadline soon;
+
+		left = time_left(deadline, nap);
+		soon = pawl_deadline_in(left);
+		granted = pawl_sleep(&me, &soon);
+		taken = granted || other_try(m);
+		if (nap < LONGEST_NAP)
+			nap *= 2;
+	} while (!taken && left > 0);
+	if (!granted) {
+		pawl_bucket_lock(bucket);
+		if (pawl_load_acquire(&me.state) == SLEEPER_GRANTED) /* [W] */
+			granted = taken = true;
+		else
+			pawl_bucket_remove(bucket, &me);
+		pawl_bucket_unlock(bucket);
+	}
+	pawl_fetch_add_relaxed(&timed_waiters, (uint64_t)-1); /* Relaxed: a hint */
+	if (granted)
+		note_era(m);
+	return taken ? 0 : ETIMEDOUT;
+}
+
+/* Hands m over to a timed waiter, if there is one. */
+static bool hand_over(struct mutex *m)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(timed_address(m));
+	struct pawl_sleeper *waiter;
+
+	pawl_bucket_lock(bucket);
+	waiter = pawl_bucket_find(bucket->first, timed_address(m));
+	if (waiter != NULL) {
+		pawl_bucket_remove(bucket, waiter);
+		pawl_store_release(&waiter->state, SLEEPER_GRANTED); /* [V] */
+	}
+	pawl_bucket_unlock(bucket);
+	if (waiter == NULL)
+		return false;
+	pawl_os_wake(&waiter->state);
+	return true;
+}
+
+/* E2. The last word is what a trylock reads first. */
+static void reset(struct mutex *m)
+{
+	size_t size = chosen.core_size != 0 ? chosen.core_size : chosen.size, at;
+
+	for (at = 0; at < size; at += sizeof(pawl_atomic64))
+		pawl_store_release((pawl_atomic64 *)(void *)(m->core + at), 0);
+}
+
+static void other_give(struct mutex *m)
+{
+	unsigned char context[sizeof(m->context)];
+
+	if (unlikely(!is_of_this_era(m))) {
+		reset(m);
+		return;
+	}
+	/* Relaxed: whoever is overlooked tries again by itself. */
+	if (unlikely(pawl_load_relaxed(&timed_waiters) != 0) &&
+	    chosen.release_by == RELEASE_ANYONE && pawl_one_in(2) && hand_over(m))
+		return;
+	if (chosen.context_size == 0) {
+		chosen.unlock(m->core);
+	} else {
+		memcpy(context, m->context, chosen.context_size);
+		chosen.release(m->core, context);
+	}
+}
+
+static bool try_any(struct mutex *m)
+{
+	return is_default ? pawl_mutex_trylock(&m->plain) : other_try(m);
+}
+
+bool lock_try(struct mutex *m)
+{
+	bool taken = try_any(m);
+
+	if (unlikely(stats_on) && taken)
+		stats_acquired();
+	return taken;
+}
+
+static void take_any(struct mutex *m)
+{
+	if (is_default)
+		pawl_mutex_lock(&m->plain);
+	else
+		other_take(m);
+}
+
+void lock_take(struct mutex *m, const void *site)
+{
+	if (unlikely(stats_on)) {
+		if (!try_any(m)) {
+			uint64_t since = stats_waiting(m, site);
+
+			take_any(m);
+			stats_waited(m, since);
+		}
+		stats_acquired();
+		return;
+	}
+	take_any(m);
+}
+
+int lock_take_until(struct mutex *m, clockid_t clock, const struct timespec *time,
+		    const void *site)
+{
+	struct pawl_deadline deadline;
+	uint64_t since = 0;
+	int error;
+
+	if (lock_try(m))
+		return 0;
+	error = pawl_deadline_at(&deadline, clock, time);
+	if (error != 0)
+		return error;
+	if (unlikely(stats_on))
+		since = stats_waiting(m, site);
+	if (is_default)
+		error = pawl_mutex_timedlock(&m->plain, clock, time);
+	else
+		error = other_take_until(m, &deadline);
+	if (unlikely(stats_on)) {
+		stats_waited(m, since);
+		if (error == 0)
+			stats_acquired();
+	}
+	return error;
+}
+
+void lock_give(struct mutex *m)
+{
+	if (is_default)
+		pawl_mutex_unlock(&m->plain);
+	else
+		other_give(m);
+}
+
+void lock_forked(void)
+{
+	era++;
+	timed_waiters = (pawl_atomic64)PAWL_ZERO;
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pthread_mutex_* and mtx_*: the kinds of mutex, over the bare lock.
+ *
+ * The fast path is that of a normal mutex with the default lock: one test for
+ * __kind and everything else that could be special, then pawl_mutex, inlined.
+ *
+ * owner is the id of the thread that holds a recursive or errorcheck mutex, and
+ * 0 otherwise. It is written by who holds the bare lock, and anybody may read
+ * it: a thread finds its own id there if and only if it put it there. Normal and
+ * adaptive mutexes have no owner, and anybody may unlock them.
+ */
+#include "record.h"
+#include "stats.h"
+
+#include <errno.h>
+#include <string.h>
+#include <threads.h>
+
+#define SITE __builtin_return_address(0)
+
+static struct mutex *ours(pthread_mutex_t *mutex)
+{
+	return (struct mutex *)mutex;
+}
+
+static pthread_mutex_t *theirs(struct mutex *m)
+{
+	return (pthread_mutex_t *)m;
+}
+
+static int type_of(const struct mutex *m)
+{
+	return m->kind & KIND_TYPE;
+}
+
+static bool has_owner(const struct mutex *m)
+{
+	int type = type_of(m);
+
+	return type == PTHREAD_MUTEX_RECURSIVE_NP || type == PTHREAD_MUTEX_ERRORCHECK_NP;
+}
+
+static bool is_mine(const struct mutex *m)
+{
+	return m->owner == my_id();
+}
+
+/* The caller has the bare lock: makes it the owner. */
+static void own(struct mutex *m)
+{
+	if (!has_owner(m))
+		return;
+	m->owner = my_id();
+	if (type_of(m) == PTHREAD_MUTEX_RECURSIVE_NP)
+		lock_extra(m)->depth = 1;
+}
+
+/* Locks once more what the caller holds already. */
+static int deepen(struct mutex *m)
+{
+	struct extra *extra = lock_extra(m);
+
+	if (extra->depth + 1 == 0)
+		return EAGAIN;
+	extra->depth++;
+	return 0;
+}
+
+/*
+ * What a lock call must say before it comes to the bare lock: -1 if nothing.
+ * Errorcheck mutexes answer a trylock by their holder as they would anybody's.
+ */
+static int answer_holder(struct mutex *m, bool try)
+{
+	if (!has_owner(m) || !is_mine(m))
+		return -1;
+	if (type_of(m) == PTHREAD_MUTEX_RECURSIVE_NP)
+		return deepen(m);
+	return try ? -1 : EDEADLK;
+}
+
+int mutex_lock(struct mutex *m, const void *site)
+{
+	int answer;
+
+	start_if_first();
+	if (mutex_is_foreign(m))
+		return glibc()->mutex_lock(theirs(m));
+	answer = answer_holder(m, false);
+	if (answer >= 0)
+		return answer;
+	lock_take(m, site);
+	own(m);
+	return 0;
+}
+
+static int mutex_trylock(struct mutex *m)
+{
+	int answer;
+
+	start_if_first();
+	if (mutex_is_foreign(m))
+		return glibc()->mutex_trylock(theirs(m));
+	answer = answer_holder(m, true);
+	if (answer >= 0)
+		return answer;
+	if (!lock_try(m))
+		return EBUSY;
+	own(m);
+	return 0;
+}
+
+/* For a mutex that is ours. */
+static int lock_until(struct mutex *m, clockid_t clock, const struct timespec *time,
+		      const void *site)
+{
+	int answer = answer_holder(m, false);
+
+	if (answer >= 0)
+		return answer;
+	answer = lock_take_until(m, clock, time, site);
+	if (answer == 0)
+		own(m);
+	return answer;
+}
+
+int mutex_unlock(struct mutex *m)
+{
+	start_if_first();
+	if (mutex_is_foreign(m))
+		return glibc()->mutex_unlock(theirs(m));
+	if (has_owner(m)) {
+		if (!is_mine(m))
+			return EPERM;
+		if (type_of(m) == PTHREAD_MUTEX_RECURSIVE_NP &&
+		    --lock_extra(m)->depth != 0)
+			return 0;
+		m->owner = 0;
+	}
+	lock_give(m);
+	return 0;
+}
+
+struct pawl_mutex *mutex_queue(struct mutex *m)
+{
+	if (mutex_is_foreign(m))
+		return NULL;
+	if (type_of(m) == PTHREAD_MUTEX_RECURSIVE_NP && lock_extra(m)->depth > 1)
+		return NULL; /* it will not be let go of */
+	return lock_queue(m);
+}
+
+int mutex_suspend(struct mutex *m)
+{
+	if (!mutex_is_foreign(m)) {
+		if (has_owner(m) && !is_mine(m))
+			return EPERM;
+		lock_extra(m)->users++;
+	}
+	return mutex_unlock(m);
+}
+
+int mutex_resume(struct mutex *m, bool taken)
+{
+	int error = 0;
+
+	if (taken)
+		own(m);
+	else
+		error = mutex_lock(m, NULL);
+	if (!mutex_is_foreign(m))
+		lock_extra(m)->users--;
+	return error;
+}
+
+/* The functions themselves. */
+
+EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+	struct mutex *m = ours(mutex);
+
+	if (unlikely((m->kind | not_plain) != 0))
+		return mutex_lock(m, SITE);
+	pawl_mutex_lock(&m->plain);
+	return 0;
+}
+
+EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex)
+{
+	struct mutex *m = ours(mutex);
+
+	if (unlikely((m->kind | not_plain) != 0))
+		return mutex_trylock(m);
+	return pawl_mutex_trylock(&m->plain) ? 0 : EBUSY;
+}
+
+EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+	struct mutex *m = ours(mutex);
+
+	if (unlikely((m->kind | not_plain) != 0))
+		return mutex_unlock(m);
+	pawl_mutex_unlock(&m->plain);
+	return 0;
+}
+
+EXPORT int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *time)
+{
+	struct mutex *m = ours(mutex);
+
+	start_if_first();
+	if (mutex_is_foreign(m))
+		return glibc()->mutex_timedlock(mutex, time);
+	return lock_until(m, CLOCK_REALTIME, time, SITE);
+}
+
+EXPORT int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
+				   const struct timespec *time)
+{
+	struct mutex *m = ours(mutex);
+
+	start_if_first();
+	if (mutex_is_foreign(m))
+		return glibc()->mutex_clocklock(mutex, clock, time);
+	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)
+		return EINVAL;
+	return lock_until(m, clock, time, SITE);
+}
+
+static void initialise(struct mutex *m, int kind)
+{
+	memset(m, 0, sizeof(pthread_mutex_t));
+	m->kind = kind;
+}
+
+EXPORT int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attr)
+{
+	struct mutex *m = ours(mutex);
+	int wanted = 0, error;
+
+	start_if_first();
+	if (attr != NULL)
+		memcpy(&wanted, attr, sizeof(wanted));
+	if ((wanted & KIND_FOREIGN) == 0) {
+		initialise(m, wanted & KIND_TYPE);
+		return 0;
+	}
+	/* glibc knows what its attributes come to. */
+	error = glibc()->mutex_init(mutex, attr);
+	if (error == 0 && !mutex_is_foreign(m))
+		initialise(m, m->kind & KIND_TYPE);
+	return error;
+}
+
+EXPORT int pthread_mutex_destroy(pthread_mutex_t *mutex)
+{
+	struct mutex *m = ours(mutex);
+	bool busy;
+
+	start_if_first();
+	if (mutex_is_foreign(m))
+		return glibc()->mutex_destroy(mutex);
+	if (!lock_try(m))
+		return EBUSY;
+	busy = lock_extra(m)->users != 0;
+	lock_give(m);
+	if (busy)
+		return EBUSY;
+	m->kind = -1;
+	return 0;
+}
+
+/* Names that glibc keeps for old programs. */
+#if defined(__has_attribute) && __has_attribute(copy)
+#define LIKE(of) __attribute__((alias(#of), copy(of)))
+#else
+#define LIKE(of) __attribute__((alias(#of)))
+#endif
+#define OLD_NAME(of) extern EXPORT __typeof__(of) __##of LIKE(of)
+OLD_NAME(pthread_mutex_lock);
+OLD_NAME(pthread_mutex_trylock);
+OLD_NAME(pthread_mutex_unlock);
+OLD_NAME(pthread_mutex_init);
+OLD_NAME(pthread_mutex_destroy);
+
+/* C11. A mtx_t is a pthread_mutex_t by another name, in glibc too. */
+
+static_assert(sizeof(mtx_t) == sizeof(pthread_mutex_t), "a mtx_t is a mutex");
+
+static int in_c11(int error)
+{
+	switch (error) {
+	case 0:
+		return thrd_success;
+	case EBUSY:
+		return thrd_busy;
+	case ETIMEDOUT:
+		return thrd_timedout;
+	case ENOMEM:
+		return thrd_nomem;
+	default:
+		return thrd_error;
+	}
+}
+
+/* glibc takes any other type for a plain one. */
+EXPORT int mtx_init(mtx_t *mtx, int type)
+{
+	bool recursive = type == (mtx_plain | mtx_recursive) ||
+			 type == (mtx_timed | mtx_recursive);
+
+	start_if_first();
+	initialise((struct mutex *)mtx, recursive ? PTHREAD_MUTEX_RECURSIVE_NP : 0);
+	return thrd_success;
+}
+
+EXPORT int mtx_lock(mtx_t *mtx)
+{
+	return in_c11(mutex_lock((struct mutex *)mtx, SITE));
+}
+
+EXPORT int mtx_trylock(mtx_t *mtx)
+{
+	return in_c11(mutex_trylock((struct mutex *)mtx));
+}
+
+EXPORT int mtx_timedlock(mtx_t *restrict mtx, const struct timespec *restrict time)
+{
+	start_if_first();
+	return in_c11(lock_until((struct mutex *)mtx, CLOCK_REALTIME, time, SITE));
+}
+
+EXPORT int mtx_unlock(mtx_t *mtx)
+{
+	return in_c11(mutex_unlock((struct mutex *)mtx));
+}
+
+EXPORT void mtx_destroy(mtx_t *mtx)
+{
+	pthread_mutex_destroy((pthread_mutex_t *)mtx);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "record.h"
+
+#include "preload.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+	CHUNK = 64 * 1024, /* bytes asked of the system at once */
+	LOOKS = 4,	   /* records a newcomer looks at for one to take over */
+	NODES_KEPT = 32,   /* per thread; others go to the common list */
+};
+
+#define TLS __thread __attribute__((tls_model("initial-exec")))
+
+static TLS uint32_t id;
+static TLS struct record *mine;
+
+/* Guards everything below. */
+static struct pawl_mutex guard;
+static pawl_atomic64 list; /* struct record *, the first of all */
+static struct record *cursor;
+static struct pawl_node *common_nodes;
+static char *chunk, *chunk_end;
+
+uint32_t my_id(void)
+{
+	if (unlikely(id == 0))
+		id = (uint32_t)syscall(SYS_gettid);
+	return id;
+}
+
+/* Zeroed memory for good; requires the guard. */
+static void *carve(size_t size)
+{
+	void *piece;
+
+	if ((size_t)(chunk_end - chunk) < size) {
+		int saved = errno;
+		void *fresh = mmap(NULL, CHUNK, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (fresh == MAP_FAILED)
+			pawl_die("out of memory for what the interposer keeps of a "
+				 "thread");
+		errno = saved;
+		chunk = fresh;
+		chunk_end = chunk + CHUNK;
+	}
+	piece = chunk;
+	chunk += size;
+	return piece;
+}
+
+static bool is_gone(const struct record *record)
+{
+	int saved = errno;
+	bool gone = syscall(SYS_tgkill, getpid(), record->thread, 0) != 0 &&
+		    errno == ESRCH;
+
+	errno = saved;
+	return gone;
+}
+
+struct record *all_records(void)
+{
+	return pawl_pointer(pawl_load_acquire(&list)); /* [A] pairs with [R] */
+}
+
+/* A record whose thread is no more; requires the guard. A few looks at each
+ * newcomer's keep the number of records near that of threads. */
+static struct record *take_over(void)
+{
+	struct record *first = all_records();
+	int looks;
+
+	for (looks = 0; looks < LOOKS && first != NULL; looks++) {
+		cursor = cursor != NULL && cursor->next != NULL ? cursor->next : first;
+		if (is_gone(cursor))
+			return cursor;
+	}
+	return NULL;
+}
+
+static struct record *new_record(void)
+{
+	struct record *record;
+
+	pawl_mutex_lock(&guard);
+	record = take_over();
+	if (record == NULL) {
+		record = carve(sizeof(*record));
+		record->next = all_records();
+		pawl_store_release(&list, pawl_address(record)); /* [R] */
+	}
+	record->thread = my_id();
+	pawl_mutex_unlock(&guard);
+	return record;
+}
+
+struct record *my_record(void)
+{
+	if (unlikely(mine == NULL))
+		mine = new_record();
+	return mine;
+}
+
+static struct pawl_node *node_from_common(void)
+{
+	struct pawl_node *node;
+
+	pawl_mutex_lock(&guard);
+	node = common_nodes;
+	if (node != NULL)
+		common_nodes = node->free_next;
+	else
+		node = carve(sizeof(*node));
+	pawl_mutex_unlock(&guard);
+	return node;
+}
+
+struct pawl_node *node_get(void)
+{
+	struct record *record = my_record();
+	struct pawl_node *node = record->nodes;
+
+	if (unlikely(node == NULL))
+		return node_from_common();
+	record->nodes = node->free_next;
+	record->node_count--;
+	return node;
+}
+
+void node_put(struct pawl_node *node)
+{
+	struct record *record = my_record();
+
+	if (unlikely(record->node_count >= NODES_KEPT)) {
+		pawl_mutex_lock(&guard);
+		node->free_next = common_nodes;
+		common_nodes = node;
+		pawl_mutex_unlock(&guard);
+		return;
+	}
+	node->free_next = record->nodes;
+	record->nodes = node;
+	record->node_count++;
+}
+
+void records_forked(void)
+{
+	struct record *record;
+
+	/* A thread that is not here may have held it, half way through: what it
+	 * was about to add is lost, nothing more. */
+	guard = (struct pawl_mutex)PAWL_MUTEX_INIT;
+	id = 0;
+	for (record = all_records(); record != NULL; record = record->next)
+		memset(&record->counters, 0, sizeof(record->counters));
+	if (mine != NULL)
+		mine->thread = my_id();
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* From the first call to the last: getting ready, and forks. */
+#define _GNU_SOURCE
+#include "offer.h"
+#include "preload.h"
+#include "record.h"
+#include "runtime/parking.h"
+#include "stats.h"
+
+#include <pawl/thread.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+volatile int not_plain = 1;
+volatile bool started;
+
+static pawl_atomic64 watching_forks;
+
+static void refuse(const char *name, const char *why, const char *reason)
+{
+	pawl_os_complain("pawl: PAWL_LOCK=");
+	pawl_os_complain(name);
+	pawl_os_complain(why);
+	pawl_os_complain(reason);
+	pawl_os_complain("; 'pawl run --list' shows what there is\n");
+	_exit(127);
+}
+
+static const struct lock_type *choose(void)
+{
+	const char *name = secure_getenv("PAWL_LOCK");
+	const struct lock_type *type;
+	const char *refusal;
+
+	if (name == NULL || *name == '\0')
+		name = OFFER_DEFAULT;
+	type = lock_type_find(name);
+	if (type == NULL)
+		refuse(name, " names no lock", "");
+	refusal = offer_refusal(type);
+	if (refusal != NULL)
+		refuse(name, " is not offered: ", refusal);
+	return type;
+}
+
+/* The one thread of the child starts afresh: nobody sleeps, nobody queues, and
+ * what was put into its mailboxes came from threads that are not there. */
+static void forked(void)
+{
+	struct pawl_thread *self = pawl_self();
+
+	self->next_hapax = 0; /* the parent goes on with the old block */
+	self->grant = (pawl_atomic64)PAWL_ZERO;
+	self->hinted_grant = (pawl_atomic64)PAWL_ZERO;
+	self->chain = (pawl_atomic64)PAWL_ZERO;
+	pawl_park_forget();
+	lock_forked();
+	records_forked();
+	stats_forked();
+}
+
+/* Before anybody else does, so that other handlers find the table in order. */
+static void watch_forks(void)
+{
+	/* Relaxed: once is all that counts. */
+	if (pawl_exchange_relaxed(&watching_forks, 1) == 0)
+		glibc()->register_atfork(NULL, NULL, forked, NULL);
+}
+
+/* Handlers of the child run in the order in which they were registered. */
+EXPORT int __register_atfork(void (*prepare)(void), void (*parent)(void),
+			     void (*child)(void), void *library);
+
+int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
+		      void *library)
+{
+	watch_forks();
+	return glibc()->register_atfork(prepare, parent, child, library);
+}
+
+void start(void)
+{
+	const char *verbose = secure_getenv("PAWL_VERBOSE");
+	const struct lock_type *type = choose();
+	int saved = errno;
+
+	lock_choose(type);
+	stats_start(type->name, secure_getenv("PAWL_STATS"));
+	pawl_os_barrier_prepare(); /* somebody may park before constructors run */
+	started = true;
+	watch_forks();
+	if (verbose != NULL && *verbose == '1') {
+		pawl_os_complain("pawl: pthread mutexes are ");
+		pawl_os_complain(type->name);
+		pawl_os_complain("\n");
+	}
+	if (lock_is_default() && !stats_on)
+		not_plain = 0;
+	errno = saved;
+}
+
+__attribute__((constructor)) static void start_at_the_latest(void)
+{
+	start_if_first();
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The report at exit. Printing uses a buffer on the stack and write(2): the
+ * program's own stdio may be closed by then, or locked by a thread that exit
+ * does not wait for.
+ */
+#define _GNU_SOURCE
+#include "stats.h"
+
+#include "record.h"
+#include "runtime/os.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool stats_on;
+__thread bool stats_in_cond __attribute__((tls_model("initial-exec")));
+
+static const char *lock_name;
+static char report_path[512];
+
+/* The contended mutexes, by address: the first so many that were. */
+enum { PLACES = 4096, PROBES = 32, SHOWN = 10 };
+static struct place {
+	pawl_atomic64 mutex; /* its address */
+	pawl_atomic64 site;  /* of the first call that had to wait */
+	pawl_atomic64 contended, longest;
+} places[PLACES];
+static pawl_atomic64 homeless; /* waits for mutexes that found no place */
+
+/* Relaxed throughout: these are numbers, and order nothing. */
+static uint64_t get(const pawl_atomic64 *number)
+{
+	return pawl_load_relaxed(number);
+}
+
+static void raise_to(pawl_atomic64 *most, uint64_t value)
+{
+	uint64_t seen;
+
+	do
+		seen = get(most);
+	while (seen < value && !pawl_cas_relaxed(most, seen, value));
+}
+
+static struct place *place_of(const void *mutex)
+{
+	uint64_t name = pawl_address(mutex);
+	uint64_t hash = (name >> 3) * 0x9E3779B97F4A7C15u;
+	size_t i;
+
+	for (i = 0; i < PROBES; i++) {
+		struct place *place = &places[((hash >> 32) + i) % PLACES];
+
+		if (get(&place->mutex) == name ||
+		    pawl_cas_relaxed(&place->mutex, 0, name) ||
+		    get(&place->mutex) == name)
+			return place;
+	}
+	return NULL;
+}
+
+/* The counters have one writer; the report reads them while it may write. */
+static void add_one(pawl_atomic64 *counter)
+{
+	pawl_store_relaxed(counter, get(counter) + 1);
+}
+
+void stats_acquired(void)
+{
+	add_one(&my_record()->counters.acquisitions);
+}
+
+uint64_t stats_waiting(const struct mutex *m, const void *site)
+{
+	struct place *place = place_of(m);
+
+	add_one(&my_record()->counters.contended);
+	if (place == NULL) {
+		pawl_fetch_add_relaxed(&homeless, 1);
+	} else {
+		pawl_fetch_add_relaxed(&place->contended, 1);
+		if (get(&place->site) == 0)
+			pawl_cas_relaxed(&place->site, 0, pawl_address(site));
+	}
+	return pawl_os_now();
+}
+
+void stats_waited(const struct mutex *m, uint64_t since)
+{
+	uint64_t waited = pawl_os_now() - since;
+	struct place *place = place_of(m);
+
+	raise_to(&my_record()->counters.longest, waited);
+	if (place != NULL)
+		raise_to(&place->longest, waited);
+}
+
+/* The runtime's calls to the system pass through here; see CMakeLists.txt. */
+
+bool __real_pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
+			  const struct pawl_deadline *deadline);
+bool __wrap_pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
+			  const struct pawl_deadline *deadline);
+void __real_pawl_os_wake(const pawl_atomic64 *word);
+void __wrap_pawl_os_wake(const pawl_atomic64 *word);
+bool __real_pawl_os_barrier(void);
+bool __wrap_pawl_os_barrier(void);
+
+bool __wrap_pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
+			  const struct pawl_deadline *deadline)
+{
+	if (unlikely(stats_on) && !stats_in_cond)
+		add_one(&my_record()->counters.parked);
+	return __real_pawl_os_sleep(word, expected, deadline);
+}
+
+void __wrap_pawl_os_wake(const pawl_atomic64 *word)
+{
+	if (unlikely(stats_on))
+		add_one(&my_record()->counters.wakes);
+	__real_pawl_os_wake(word);
+}
+
+bool __wrap_pawl_os_barrier(void)
+{
+	if (unlikely(stats_on))
+		add_one(&my_record()->counters.barriers);
+	return __real_pawl_os_barrier();
+}
+
+/* The report. */
+
+struct text {
+	char bytes[8192];
+	size_t length;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct text *text,
+						      const char *format, ...)
+{
+	size_t room = sizeof(text->bytes) - text->length;
+	va_list arguments;
+	int length;
+
+	va_start(arguments, format);
+	length = vsnprintf(text->bytes + text->length, room, format, arguments);
+	va_end(arguments);
+	if (length > 0)
+		text->length += (size_t)length < room ? (size_t)length : room - 1;
+}
+
+/* Where an address is: symbol or file, and how far into it. */
+static void say_where(struct text *text, const void *address)
+{
+	Dl_info info;
+	const char *file;
+
+	if (address == NULL || dladdr(address, &info) == 0 || info.dli_fname == NULL) {
+		say(text, "%p", address);
+		return;
+	}
+	file = strrchr(info.dli_fname, '/');
+	file = file != NULL ? file + 1 : info.dli_fname;
+	if (info.dli_sname != NULL)
+		say(text, "%s+0x%tx (%s)", info.dli_sname,
+		    (const char *)address - (const char *)info.dli_saddr, file);
+	else
+		say(text, "%s+0x%tx", file,
+		    (const char *)address - (const char *)info.dli_fbase);
+}
+
+/* The worst of those not shown yet. */
+static const struct place *next_worst(const bool *shown)
+{
+	const struct place *worst = NULL;
+	size_t i;
+
+	for (i = 0; i < PLACES; i++)
+		if (get(&places[i].mutex) != 0 && !shown[i] &&
+		    (worst == NULL || get(&places[i].contended) > get(&worst->contended)))
+			worst = &places[i];
+	return worst;
+}
+
+static void say_places(struct text *text)
+{
+	static bool shown[PLACES];
+	const struct place *place;
+	int i;
+
+	for (i = 0; i < SHOWN && (place = next_worst(shown)) != NULL; i++) {
+		shown[place - places] = true;
+		if (i == 0)
+			say(text, "most contended mutexes:\n");
+		say(text, "  %p: %llu waits, the longest %.3f ms",
+		    pawl_pointer(get(&place->mutex)),
+		    (unsigned long long)get(&place->contended),
+		    (double)get(&place->longest) / 1e6);
+		if (get(&place->site) != 0) {
+			say(text, ", first at ");
+			say_where(text, pawl_pointer(get(&place->site)));
+		}
+		say(text, "; it is ");
+		say_where(text, pawl_pointer(get(&place->mutex)));
+		say(text, "\n");
+	}
+}
+
+static void add_to(pawl_atomic64 *total, const pawl_atomic64 *part)
+{
+	pawl_store_relaxed(total, get(total) + get(part));
+}
+
+static void sum(struct counters *total)
+{
+	const struct record *record;
+
+	memset(total, 0, sizeof(*total));
+	for (record = all_records(); record != NULL; record = record->next) {
+		const struct counters *part = &record->counters;
+
+		add_to(&total->acquisitions, &part->acquisitions);
+		add_to(&total->contended, &part->contended);
+		add_to(&total->parked, &part->parked);
+		add_to(&total->wakes, &part->wakes);
+		add_to(&total->barriers, &part->barriers);
+		raise_to(&total->longest, get(&part->longest));
+	}
+}
+
+static void print(const struct text *text)
+{
+	bool to_stderr = strcmp(report_path, "-") == 0;
+	int file = to_stderr ? STDERR_FILENO
+			     : open(report_path,
+				    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+
+	if (file < 0) {
+		pawl_os_complain("pawl: cannot write the statistics to ");
+		pawl_os_complain(report_path);
+		pawl_os_complain("\n");
+		return;
+	}
+	/* One write: reports of several processes do not mix. */
+	if (write(file, text->bytes, text->length) < 0 && to_stderr)
+		return; /* nobody left to tell */
+	if (!to_stderr)
+		close(file);
+}
+
+__attribute__((destructor)) static void report(void)
+{
+	struct counters total;
+	struct text text;
+	int saved = errno;
+
+	if (!stats_on)
+		return;
+	sum(&total);
+	text.length = 0;
+	say(&text,
+	    "pawl: %s (pid %d), lock %s\n"
+	    "acquisitions %llu, contended %llu, parked %llu, wake-ups %llu, "
+	    "membarriers %llu, longest wait %.3f ms\n",
+	    program_invocation_short_name, (int)getpid(), lock_name,
+	    (unsigned long long)get(&total.acquisitions),
+	    (unsigned long long)get(&total.contended),
+	    (unsigned long long)get(&total.parked), (unsigned long long)get(&total.wakes),
+	    (unsigned long long)get(&total.barriers), (double)get(&total.longest) / 1e6);
+	say_places(&text);
+	if (get(&homeless) != 0)
+		say(&text, "  others: %llu waits\n", (unsigned long long)get(&homeless));
+	print(&text);
+	errno = saved;
+}
+
+void stats_start(const char *lock, const char *path)
+{
+	lock_name = lock;
+	if (path == NULL || *path == '\0' || strlen(path) >= sizeof(report_path))
+		return;
+	strcpy(report_path, path);
+	stats_on = true;
+}
+
+void stats_forked(void)
+{
+	if (!stats_on)
+		return;
+	memset(places, 0, sizeof(places));
+	homeless = (pawl_atomic64)PAWL_ZERO;
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs the programs of this folder under one lock: driver LOCK full|core|light.
+ * full is everything; core is what can break for one lock and not for another;
+ * light is core with less work, for locks whose waiters spin.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "preload/offer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const struct lock_type *lock;
+static const char *effort = "full";
+
+/* What a command printed, stdout and stderr, and how it ended. */
+struct outcome {
+	int status; /* as of waitpid */
+	char *text;
+};
+
+/* Runs a shell command, in which $P is the folder of the programs. */
+static struct outcome run(const char *format, ...)
+{
+	struct outcome outcome = {0, NULL};
+	size_t room = 0, length = 0, got;
+	char command[1024];
+	va_list arguments;
+	FILE *pipe;
+
+	va_start(arguments, format);
+	vsnprintf(command, sizeof(command), format, arguments);
+	va_end(arguments);
+	fflush(NULL);
+	pipe = popen(command, "r");
+	assert_non_null(pipe);
+	do {
+		room += 1 << 16;
+		outcome.text = realloc(outcome.text, room);
+		assert_non_null(outcome.text);
+		got = fread(outcome.text + length, 1, room - length - 1, pipe);
+		length += got;
+	} while (got > 0);
+	outcome.text[length] = '\0';
+	outcome.status = pclose(pipe);
+	return outcome;
+}
+
+/* Under the lock; silence is part of success. */
+static void run_well(const char *program)
+{
+	struct outcome outcome = run("exec 2>&1; LD_PRELOAD=%s PAWL_LOCK=%s exec %s/%s",
+				     LIBRARY, lock->name, PROGRAMS, program);
+
+	if (outcome.status != 0 || *outcome.text != '\0')
+		fail_msg("%s under %s: status %#x, said: %s", program, lock->name,
+			 (unsigned)outcome.status, outcome.text);
+	free(outcome.text);
+}
+
+static void every_function_is_ours(void **state)
+{
+	(void)state;
+	run_well("preload_intercepted");
+}
+
+static void nothing_is_ours_without_us(void **state)
+{
+	struct outcome outcome = run("%s/preload_intercepted plain", PROGRAMS);
+
+	(void)state;
+	assert_int_equal(outcome.status, 0);
+	free(outcome.text);
+}
+
+static void so_is_the_cxx_library(void **state)
+{
+	(void)state;
+	run_well("preload_intercepted_cxx");
+}
+
+static void so_are_old_versions(void **state)
+{
+	(void)state;
+#ifdef OLD_VERSIONS
+	run_well("preload_old_versions");
+#else
+	skip(); /* this CPU's glibc is younger than those versions */
+#endif
+}
+
+static void used_before_constructors_and_after_main(void **state)
+{
+	(void)state;
+	run_well("preload_early " OTHER_LIBRARY);
+}
+
+/* Says where two texts begin to differ. */
+static void compare(const char *ours, const char *theirs)
+{
+	int line = 1;
+
+	for (; *ours != '\0' && *ours == *theirs; ours++, theirs++)
+		line += *ours == '\n';
+	if (*ours != *theirs)
+		fail_msg("line %d: '%.*s' under %s, '%.*s' without", line,
+			 (int)strcspn(ours, "\n"), ours, lock->name,
+			 (int)strcspn(theirs, "\n"), theirs);
+}
+
+static void behaves_as_glibc_does(void **state)
+{
+	struct outcome theirs = run("%s/preload_semantics 2>&1", PROGRAMS);
+	struct outcome ours = run("exec 2>&1; LD_PRELOAD=%s PAWL_LOCK=%s exec "
+				  "%s/preload_semantics",
+				  LIBRARY, lock->name, PROGRAMS);
+
+	(void)state;
+	compare(ours.text, theirs.text);
+	assert_int_equal(theirs.status, 0);
+	assert_int_equal(ours.status, 0);
+	free(theirs.text);
+	free(ours.text);
+}
+
+#define INTEGRITY(name)                                                              \
+	static void integrity_##name(void **state)                                   \
+	{                                                                            \
+		char command[64];                                                    \
+                                                                                     \
+		(void)state;                                                         \
+		snprintf(command, sizeof(command), "preload_integrity %s %s", #name, \
+			 effort);                                                    \
+		run_well(command);                                                   \
+	}
+INTEGRITY(exclusion)
+INTEGRITY(pingpong)
+INTEGRITY(broadcast)
+INTEGRITY(fair)
+INTEGRITY(forks)
+INTEGRITY(cancel)
+INTEGRITY(many)
+INTEGRITY(churn)
+INTEGRITY(signals)
+INTEGRITY(timed)
+INTEGRITY(farewell)
+INTEGRITY(small)
+INTEGRITY(spins)
+INTEGRITY(exit)
+
+static void integrity_stranger(void **state)
+{
+	(void)state;
+	if (lock->release_by == RELEASE_OWNER)
+		skip(); /* pawl run --list says so */
+	run_well(strcmp(effort, "light") == 0 ? "preload_integrity stranger light"
+					      : "preload_integrity stranger");
+}
+
+static void works_without_membarrier(void **state)
+{
+	(void)state;
+	run_well("preload_no_membarrier " PROGRAMS "/preload_integrity pingpong");
+	run_well("preload_no_membarrier " PROGRAMS "/preload_integrity exclusion");
+}
+
+/* What does not depend on the lock. */
+
+static size_t lines_of(const char *text)
+{
+	size_t lines = 0;
+
+	for (; *text != '\0'; text++)
+		lines += *text == '\n';
+	return lines;
+}
+
+static void a_wrong_lock_is_one_line_and_127(void **state)
+{
+	static const char *const wrong[] = {"nonsense",		 "clh",
+					    "clh+park",		 "tidex",
+					    "hemlock-ah",	 "hemlock-overlap",
+					    "reciprocating-fair"};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct outcome outcome = run("LD_PRELOAD=%s PAWL_LOCK=%s %s/"
+					     "preload_intercepted 2>&1",
+					     LIBRARY, wrong[i], PROGRAMS);
+
+		assert_int_equal(WEXITSTATUS(outcome.status), 127);
+		assert_int_equal(lines_of(outcome.text), 1);
+		assert_non_null(strstr(outcome.text, wrong[i]));
+		free(outcome.text);
+		outcome = run("%s run --lock %s -- true 2>&1", COMMAND, wrong[i]);
+		assert_int_equal(WEXITSTATUS(outcome.status), 2);
+		assert_int_equal(lines_of(outcome.text), 1);
+		assert_non_null(strstr(outcome.text, wrong[i]));
+		free(outcome.text);
+	}
+}
+
+static void says_something_only_if_asked(void **state)
+{
+	struct outcome outcome = run("PAWL_VERBOSE=1 LD_PRELOAD=%s %s/"
+				     "preload_intercepted 2>&1",
+				     LIBRARY, PROGRAMS);
+
+	(void)state;
+	assert_int_equal(outcome.status, 0);
+	assert_string_equal(outcome.text, "pawl: pthread mutexes are mutex\n");
+	free(outcome.text);
+}
+
+static void run_becomes_the_program(void **state)
+{
+	struct outcome outcome;
+
+	(void)state;
+	outcome = run("%s run --lock ticket -- sh -c 'echo $PAWL_LOCK; exit 7'", COMMAND);
+	assert_string_equal(outcome.text, "ticket\n");
+	assert_int_equal(WEXITSTATUS(outcome.status), 7);
+	free(outcome.text);
+	outcome = run("exec %s run -- sh -c 'kill -TERM $$'", COMMAND);
+	assert_true(WIFSIGNALED(outcome.status) && WTERMSIG(outcome.status) == 15);
+	free(outcome.text);
+	outcome = run("%s run -- no-such-program 2>&1", COMMAND);
+	assert_int_equal(WEXITSTATUS(outcome.status), 127);
+	assert_int_equal(lines_of(outcome.text), 1);
+	free(outcome.text);
+	outcome = run("LD_PRELOAD=/nonexistent.so %s run -- sh -c 'echo $LD_PRELOAD' "
+		      "2>/dev/null",
+		      COMMAND);
+	assert_non_null(strstr(outcome.text, "libpawl-pthread.so:/nonexistent.so"));
+	free(outcome.text);
+	outcome = run("%s run -- %s/preload_intercepted", COMMAND, PROGRAMS);
+	assert_int_equal(outcome.status, 0);
+	free(outcome.text);
+	outcome = run("%s run 2>&1", COMMAND);
+	assert_int_equal(WEXITSTATUS(outcome.status), 2);
+	free(outcome.text);
+}
+
+static void list_names_owners_and_reasons(void **state)
+{
+	struct outcome outcome = run("%s run --list", COMMAND);
+
+	(void)state;
+	assert_int_equal(outcome.status, 0);
+	assert_non_null(strstr(outcome.text, "tidex"));
+	assert_non_null(strstr(outcome.text, "no sound trylock"));
+	assert_non_null(strstr(outcome.text, "unlocked by the thread that locked them"));
+	free(outcome.text);
+}
+
+static void statistics_add_up(void **state)
+{
+	struct outcome outcome = run("%s run --stats -- %s/preload_integrity many 2>&1",
+				     COMMAND, PROGRAMS);
+	unsigned long long acquisitions = 0, contended = 1;
+	const char *line = strstr(outcome.text, "acquisitions");
+
+	(void)state;
+	assert_int_equal(outcome.status, 0);
+	assert_non_null(line);
+	assert_int_equal(sscanf(line, "acquisitions %llu, contended %llu", &acquisitions,
+				&contended),
+			 2);
+	/* Two rounds of locking 1,025 mutexes twice. */
+	assert_int_equal(acquisitions, 2 * 2 * 1025);
+	assert_int_equal(contended, 0);
+	free(outcome.text);
+
+	outcome = run("f=$(mktemp) && PAWL_STATS=$f %s run -- %s/preload_integrity "
+		      "exclusion && cat $f; rm $f",
+		      COMMAND, PROGRAMS);
+	assert_int_equal(outcome.status, 0);
+	assert_non_null(strstr(outcome.text, "most contended mutexes:"));
+	assert_non_null(strstr(outcome.text, "preload_integrity+0x"));
+	free(outcome.text);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest core[] = {
+		cmocka_unit_test(every_function_is_ours),
+		cmocka_unit_test(behaves_as_glibc_does),
+		cmocka_unit_test(integrity_exclusion),
+		cmocka_unit_test(integrity_pingpong),
+		cmocka_unit_test(integrity_broadcast),
+		cmocka_unit_test(integrity_forks),
+		cmocka_unit_test(integrity_cancel),
+		cmocka_unit_test(integrity_many),
+		cmocka_unit_test(integrity_churn),
+		cmocka_unit_test(integrity_stranger),
+		cmocka_unit_test(integrity_farewell),
+	};
+	const struct CMUnitTest rest[] = {
+		cmocka_unit_test(so_is_the_cxx_library),
+		cmocka_unit_test(so_are_old_versions),
+		cmocka_unit_test(used_before_constructors_and_after_main),
+		cmocka_unit_test(integrity_fair),
+		cmocka_unit_test(integrity_signals),
+		cmocka_unit_test(integrity_timed),
+		cmocka_unit_test(integrity_small),
+		cmocka_unit_test(integrity_spins),
+		cmocka_unit_test(integrity_exit),
+		cmocka_unit_test(works_without_membarrier),
+	};
+	const struct CMUnitTest any[] = {
+		cmocka_unit_test(nothing_is_ours_without_us),
+		cmocka_unit_test(a_wrong_lock_is_one_line_and_127),
+		cmocka_unit_test(says_something_only_if_asked),
+		cmocka_unit_test(run_becomes_the_program),
+		cmocka_unit_test(list_names_owners_and_reasons),
+		cmocka_unit_test(statistics_add_up),
+	};
+	int failures;
+
+	unsetenv("PAWL_LOCK");
+	unsetenv("PAWL_STATS");
+	unsetenv("PAWL_VERBOSE");
+	if (argc == 2 && strcmp(argv[1], "any") == 0)
+		return cmocka_run_group_tests(any, NULL, NULL);
+	lock = argc == 3 ? lock_type_find(argv[1]) : NULL;
+	if (lock == NULL) {
+		fprintf(stderr, "usage: driver any | driver LOCK full|core|light\n");
+		return 2;
+	}
+	if (offer_refusal(lock) != NULL) {
+		printf("%s is not offered\n", lock->name);
+		return 77;
+	}
+	effort = argv[2];
+	failures = cmocka_run_group_tests_name(lock->name, core, NULL, NULL);
+	if (strcmp(effort, "full") == 0)
+		failures += cmocka_run_group_tests_name(lock->name, rest, NULL, NULL);
+	return failures;
+}

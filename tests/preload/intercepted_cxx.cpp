@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The C++ library's mutexes and condition variables are ours, and work: glibc
+ * would leave its mark in the object, a count of users.
+ */
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <shared_mutex>
+#include <thread>
+#include <vector>
+
+#include <unistd.h>
+
+using namespace std::chrono_literals;
+
+static void check(bool right, int line)
+{
+	if (!right) {
+		std::printf("intercepted_cxx.cpp:%d\n", line);
+		std::exit(1);
+	}
+}
+#define CHECK(condition) check(condition, __LINE__)
+
+static bool is_ours(pthread_mutex_t *m)
+{
+	return m->__data.__nusers == 0;
+}
+
+template <class Mutex> static void basics()
+{
+	Mutex m;
+	bool got = true;
+
+	m.lock();
+	CHECK(is_ours(m.native_handle()));
+	std::thread([&] { got = m.try_lock(); }).join();
+	CHECK(!got);
+	m.unlock();
+	std::thread([&] {
+		got = m.try_lock();
+		CHECK(is_ours(m.native_handle()));
+		m.unlock();
+	}).join();
+	CHECK(got);
+}
+
+/* timed_mutex hides its handle; but it is all that is in it. */
+template <class Mutex> static void timed()
+{
+	Mutex m;
+	bool got = true;
+	auto native = reinterpret_cast<pthread_mutex_t *>(&m);
+
+	m.lock();
+	CHECK(is_ours(native));
+	std::thread([&] {
+		got = m.try_lock_for(5ms) ||
+		      m.try_lock_until(std::chrono::system_clock::now() + 5ms) ||
+		      m.try_lock_until(std::chrono::steady_clock::now() + 5ms);
+	}).join();
+	CHECK(!got);
+	std::thread late([&] {
+		got = m.try_lock_for(20s);
+		CHECK(is_ours(native));
+		m.unlock();
+	});
+	std::this_thread::sleep_for(10ms);
+	m.unlock();
+	late.join();
+	CHECK(got);
+}
+
+static void conditions()
+{
+	std::mutex m;
+	std::condition_variable c;
+	int waiting = 0, go = 0;
+	std::vector<std::thread> threads;
+	std::unique_lock<std::mutex> lock(m);
+
+	CHECK(c.wait_for(lock, 5ms) == std::cv_status::timeout);
+	CHECK(c.wait_until(lock, std::chrono::system_clock::now() + 5ms) ==
+	      std::cv_status::timeout);
+	CHECK(c.wait_until(lock, std::chrono::steady_clock::now() + 5ms) ==
+	      std::cv_status::timeout);
+	CHECK(is_ours(m.native_handle()));
+	lock.unlock();
+	for (int i = 0; i < 4; i++)
+		threads.emplace_back([&, i] {
+			std::unique_lock<std::mutex> mine(m);
+			auto ready = [&] { return go > 0; };
+
+			waiting++;
+			if (i == 0)
+				c.wait(mine, ready);
+			else if (i == 1)
+				CHECK(c.wait_for(mine, 20s, ready));
+			else if (i == 2)
+				CHECK(c.wait_until(mine,
+						   std::chrono::system_clock::now() + 20s,
+						   ready));
+			else
+				CHECK(c.wait_until(mine,
+						   std::chrono::steady_clock::now() + 20s,
+						   ready));
+			go--;
+			c.notify_one();
+		});
+	for (int seen = 0; seen < 4;) {
+		std::this_thread::sleep_for(1ms);
+		std::lock_guard<std::mutex> guard(m);
+
+		seen = waiting;
+	}
+	lock.lock();
+	/* glibc counts waiters here, from the third bit up. */
+	CHECK(c.native_handle()->__data.__wrefs >> 3 == 0);
+	go = 4;
+	lock.unlock();
+	c.notify_all();
+	for (auto &thread : threads)
+		thread.join();
+	CHECK(go == 0);
+}
+
+/* Exceptions from many threads: the unwinder takes locks of its own. */
+static void throwing()
+{
+	std::mutex m;
+	long caught = 0;
+	std::vector<std::thread> threads;
+
+	for (int i = 0; i < 4; i++)
+		threads.emplace_back([&] {
+			for (int n = 0; n < 500; n++)
+				try {
+					std::lock_guard<std::mutex> guard(m);
+
+					throw n;
+				} catch (int) {
+					std::lock_guard<std::mutex> guard(m);
+
+					caught++;
+				}
+		});
+	for (auto &thread : threads)
+		thread.join();
+	CHECK(caught == 2000);
+}
+
+int main()
+{
+	alarm(60);
+	basics<std::mutex>();
+	basics<std::recursive_mutex>();
+	timed<std::timed_mutex>();
+	conditions();
+	throwing();
+
+	std::recursive_timed_mutex r;
+
+	CHECK(r.try_lock_for(1s) && r.try_lock() &&
+	      r.try_lock_until(std::chrono::steady_clock::now() + 1s));
+	r.unlock();
+	r.unlock();
+	r.unlock();
+	return 0;
+}
