@@ -77,15 +77,9 @@ static const struct table2 {
 	double published;
 	bool grows;
 } table2[] = {
-	{"mcs", 6, false},
-	{"clh", 5, false},
-	{"hemlock-ctr", 5, false},
-	{"ticket", 10, true},
-	{"twa", 8.5, false},
-	{"reciprocating", 4, false},
-	{"tidex", 10, true},
-	{"hapax", 5, false},
-	{"hapax-vw", 4, false},
+	{"mcs", 6, false},    {"clh", 5, false},   {"hemlock-ctr", 5, false},
+	{"ticket", 10, true}, {"twa", 8.5, false}, {"reciprocating", 4, false},
+	{"tidex", 10, true},  {"hapax", 5, false}, {"hapax-vw", 4, false},
 };
 
 enum { TABLE2 = sizeof(table2) / sizeof(table2[0]) };
