@@ -89,6 +89,10 @@ void pawl_os_wake(const pawl_atomic64 *word)
 	sim_wake(&word->raw);
 }
 
+void pawl_os_yield(void)
+{
+}
+
 /* Time stands still: only engines decide when a timed sleep ends. */
 uint64_t pawl_os_now(void)
 {

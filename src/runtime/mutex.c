@@ -18,9 +18,10 @@
 #include <pawl/thread.h>
 
 enum {
-	ARRIVAL_SPIN_NS = 3000, /* before queueing */
-	HEAD_SPIN_NS = 30000,	/* of a head that was woken, before it insists */
-	INSIST_SPIN_NS = 20000, /* after that, before it sleeps again */
+	ARRIVAL_SPIN_NS = 30000, /* before queueing */
+	HEAD_SPIN_NS = 30000,	 /* of a head that was woken, before it insists */
+	INSIST_SPIN_NS = 20000,	 /* after that, before it sleeps again */
+	YIELD_EVERY = 2048,	 /* unlocks that pass over a head */
 };
 
 /* A new head may be overtaken this often from now on (I2). Requires the bucket's
@@ -275,6 +276,10 @@ void pawl_mutex_unlock_slow(struct pawl_mutex *m)
 	if (due > 1)
 		pawl_store_relaxed(&m->due, due - 1);
 	set_free(m);
+	/* The head was woken long ago and is not here: it may be waiting for this
+	 * very CPU. Of m we have but the address by now. */
+	if (due % YIELD_EVERY == 0 && due != PAWL_MUTEX_BYPASS)
+		pawl_os_yield();
 }
 
 /* After an unlock that found somebody counted: wakes the head if it sleeps. */

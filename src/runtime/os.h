@@ -51,6 +51,9 @@ bool pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
  * nothing happens, or somebody else wakes up for no reason. */
 void pawl_os_wake(const pawl_atomic64 *word);
 
+/* Lets another thread have this CPU, if one waits for it. */
+void pawl_os_yield(void);
+
 /* How many CPUs this process may use. */
 unsigned pawl_os_cpus(void);
 

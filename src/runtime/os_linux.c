@@ -62,6 +62,11 @@ void pawl_os_wake(const pawl_atomic64 *word)
 	errno = saved;
 }
 
+void pawl_os_yield(void)
+{
+	sched_yield();
+}
+
 unsigned pawl_os_cpus(void)
 {
 	cpu_set_t set;

@@ -35,6 +35,7 @@
 #define pawl_mutex_unlock_slow sim_mutex_unlock_slow
 #define pawl_mutex_wake	       sim_mutex_wake
 #define pawl_os_sleep	       sim_os_sleep
+#define pawl_os_yield	       sim_os_yield
 #define pawl_os_wake	       sim_os_wake
 #define pawl_os_now	       sim_os_now
 #define pawl_mutex_enqueue     sim_mutex_enqueue
