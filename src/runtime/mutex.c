@@ -19,6 +19,7 @@
 
 enum {
 	ARRIVAL_SPIN_NS = 30000, /* before queueing */
+	QUEUED_SPIN_NS = 3000,	 /* the same, when others queue already */
 	HEAD_SPIN_NS = 30000,	 /* of a head that was woken, before it insists */
 	INSIST_SPIN_NS = 20000,	 /* after that, before it sleeps again */
 	YIELD_EVERY = 2048,	 /* unlocks that pass over a head */
@@ -202,7 +203,10 @@ static int lock_until(struct pawl_mutex *m, const struct pawl_deadline *deadline
 	struct pawl_sleeper me = {.address = m};
 	bool head;
 
-	if (poll(m, NULL, ARRIVAL_SPIN_NS, false))
+	/* Relaxed: only decides how long to poll. */
+	if (poll(m, NULL,
+		 pawl_load_relaxed(&m->due) == 0 ? ARRIVAL_SPIN_NS : QUEUED_SPIN_NS,
+		 false))
 		return 0;
 
 	pawl_bucket_lock(bucket);
