@@ -1113,7 +1113,7 @@ static void coherence_store(uint64_t *p, uint64_t value, int order, const void *
 
 	(void)site;
 	post(cpu, find_line(p, cpu->number), p, value);
-	if (order == __ATOMIC_SEQ_CST)
+	if (order == SIM_SEQ_CST)
 		empty_buffer(cpu);
 }
 
