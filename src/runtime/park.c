@@ -58,6 +58,8 @@ void pawl_bucket_remove(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper
 
 void pawl_bucket_count(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper)
 {
+	if (sleeper->counted)
+		return;
 	/* Relaxed: changed under the lock only; wakers see it by [H] and [L]. */
 	pawl_store_relaxed(&bucket->wanted, pawl_load_relaxed(&bucket->wanted) + 1);
 	sleeper->counted = true;
