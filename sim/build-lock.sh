@@ -20,7 +20,9 @@ trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$scratch/pawl"
 printf '#include "%s"\n' "$header" > "$scratch/pawl/pawl.h"
 printf '%s\n' "$line" > "$scratch/pawl/locks.def"
-sources="$root/src/registry.c"
+# Without a line it is no lock of the registry, and brings its own table along.
+sources=
+[ -n "$line" ] && sources="$root/src/registry.c"
 for source in ${overlay:+"$overlay"/runtime/*.c}; do
 	[ -e "$source" ] && sources="$sources $source"
 done

@@ -24,9 +24,9 @@ enum sim_fence {
 	SIM_FENCE_LIGHT,
 	SIM_FENCE_HEAVY,
 	SIM_FENCE_FULL,
-	/* No lock uses these: for litmus tests and for what a port might try. */
 	SIM_FENCE_ACQUIRE,
 	SIM_FENCE_RELEASE,
+	/* Nothing uses it: for litmus tests and for what a port might try. */
 	SIM_FENCE_ACQ_REL,
 };
 

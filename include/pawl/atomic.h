@@ -164,6 +164,19 @@ static inline void pawl_full_fence(void)
 	pawl_raw_full_fence();
 }
 
+/* Orders the loads before it before all that follows; and all that precedes it
+ * before the stores after it. */
+
+static inline void pawl_acquire_fence(void)
+{
+	pawl_raw_acquire_fence();
+}
+
+static inline void pawl_release_fence(void)
+{
+	pawl_raw_release_fence();
+}
+
 /*
  * Asymmetric fence. A thread that stored, passed the light fence and then
  * loads, and another that stored, passed the heavy fence and then loads, do

@@ -18,6 +18,7 @@
 #include <pawl/mutex.h>
 #include <pawl/reciprocating.h>
 #include <pawl/reciprocating_fair.h>
+#include <pawl/seqlock.h>
 #include <pawl/tas.h>
 #include <pawl/ticket.h>
 #include <pawl/tidex.h>

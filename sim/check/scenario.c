@@ -439,11 +439,27 @@ const struct scenario scenarios[] = {
 	{.name = NULL},
 };
 
-OUTSIDE const struct scenario *scenario_find(const char *name)
+const struct checked_object checked_objects[] = {
+	{&seqlock_types[0], seqlock_scenarios},
+	{NULL, NULL},
+};
+
+OUTSIDE const struct scenario *scenarios_of(const struct lock_type *type)
+{
+	const struct checked_object *object;
+
+	for (object = checked_objects; object->type != NULL; object++)
+		if (object->type == type)
+			return object->scenarios;
+	return scenarios;
+}
+
+OUTSIDE const struct scenario *scenario_find(const struct lock_type *type,
+					     const char *name)
 {
 	const struct scenario *s;
 
-	for (s = scenarios; s->name != NULL; s++)
+	for (s = scenarios_of(type); s->name != NULL; s++)
 		if (strcmp(s->name, name) == 0)
 			return s;
 	return NULL;

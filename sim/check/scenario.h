@@ -33,7 +33,23 @@ struct scenario {
 };
 
 extern const struct scenario scenarios[]; /* ended by one without a name */
-const struct scenario *scenario_find(const char *name);
+
+/*
+ * What is checked but is no lock of the registry: a type with a name and no
+ * operations, and scenarios of its own, which know what to call.
+ */
+struct checked_object {
+	const struct lock_type *type;
+	const struct scenario *scenarios;
+};
+
+extern const struct checked_object checked_objects[]; /* ended by a NULL type */
+extern const struct lock_type seqlock_types[];	      /* ended by no name */
+extern const struct scenario seqlock_scenarios[];
+
+/* The scenarios of such an object, or of all locks. */
+const struct scenario *scenarios_of(const struct lock_type *type);
+const struct scenario *scenario_find(const struct lock_type *type, const char *name);
 
 /* Explores one scenario with one lock. */
 void scenario_check(const struct scenario *scenario, const struct lock_type *type,

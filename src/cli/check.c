@@ -32,36 +32,71 @@ struct check_case {
 	struct result result;
 };
 
-static const struct lock_type *all_locks = sim_lock_types;
+/* What can be checked: the registry's locks, and the objects that are none. */
+static const struct lock_type *all_types[MAX_LOCKS];
+static size_t type_count;
+static const struct scenario *loaded_scenarios; /* of a loaded object */
+
+static void add_types(const struct lock_type *type)
+{
+	for (; type->name != NULL && type_count < MAX_LOCKS - 1; type++)
+		all_types[type_count++] = type;
+}
 
 static const char *nth_lock(size_t i)
 {
-	return all_locks[i].name;
+	return i < type_count ? all_types[i]->name : NULL;
 }
 
-static const char *nth_scenario(size_t i)
+/* Over the locks' scenarios and then those of each object. */
+static const struct scenario *nth_scenario(size_t i)
 {
-	return scenarios[i].name;
+	const struct checked_object *object = checked_objects;
+	const struct scenario *scenario = scenarios;
+
+	for (; i > 0 || scenario->name == NULL; scenario++) {
+		if (scenario->name != NULL) {
+			i--;
+			continue;
+		}
+		if (object->type == NULL)
+			return NULL;
+		scenario = (object++)->scenarios - 1;
+	}
+	return scenario;
+}
+
+static const char *nth_scenario_name(size_t i)
+{
+	const struct scenario *scenario = nth_scenario(i);
+
+	return scenario != NULL ? scenario->name : NULL;
 }
 
 static const struct lock_type *find_lock(const char *name)
 {
-	const struct lock_type *type;
+	size_t i;
 
-	for (type = all_locks; type->name != NULL; type++)
-		if (strcmp(type->name, name) == 0)
-			return type;
+	for (i = 0; i < type_count; i++)
+		if (strcmp(all_types[i]->name, name) == 0)
+			return all_types[i];
 	return NULL;
 }
 
-static const struct scenario *need_scenario(const char *name)
+static const struct scenario *scenarios_for(const struct lock_type *type)
 {
-	const struct scenario *scenario = scenario_find(name);
-	const char *nearest;
+	return loaded_scenarios != NULL ? loaded_scenarios : scenarios_of(type);
+}
 
-	if (scenario != NULL)
-		return scenario;
-	nearest = nearest_name(name, nth_scenario);
+static void need_scenario(const char *name)
+{
+	const char *nearest;
+	size_t i;
+
+	for (i = 0; nth_scenario(i) != NULL; i++)
+		if (strcmp(nth_scenario(i)->name, name) == 0)
+			return;
+	nearest = nearest_name(name, nth_scenario_name);
 	if (nearest != NULL)
 		refuse("unknown scenario '%s'; did you mean '%s'? 'pawl check --list' "
 		       "names them all",
@@ -99,21 +134,25 @@ static void parse_model(const char *option, const char *text, void *into)
 static void load_locks(const char *path)
 {
 	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	const struct lock_type *loaded;
 
 	if (library == NULL)
 		refuse("--load: %s; build the file with sim/build-lock.sh", dlerror());
-	all_locks = dlsym(library, "sim_loaded_locks");
-	if (all_locks == NULL)
+	loaded = dlsym(library, "sim_loaded_locks");
+	if (loaded == NULL)
 		refuse("--load: '%s' holds no locks; build it with sim/build-lock.sh",
 		       path);
+	loaded_scenarios = dlsym(library, "sim_loaded_scenarios");
+	type_count = 0;
+	add_types(loaded);
 }
 
 static void print_list(void)
 {
-	const struct scenario *scenario;
+	size_t i;
 
-	for (scenario = scenarios; scenario->name != NULL; scenario++)
-		printf("%-12s %s\n", scenario->name, scenario->what);
+	for (i = 0; nth_scenario(i) != NULL; i++)
+		printf("%-12s %s\n", nth_scenario(i)->name, nth_scenario(i)->what);
 }
 
 /* What to run. */
@@ -212,8 +251,9 @@ static void plan(const struct request *request)
 	if (cases == NULL)
 		give_up("no memory");
 	for (i = 0; i < request->lock_count; i++) {
-		for (scenario = scenarios; scenario->name != NULL; scenario++) {
-			const struct lock_type *type = request->locks[i];
+		const struct lock_type *type = request->locks[i];
+
+		for (scenario = scenarios_for(type); scenario->name != NULL; scenario++) {
 
 			if (request->scenario != NULL &&
 			    strcmp(request->scenario, scenario->name) != 0)
@@ -392,7 +432,10 @@ static int replay(const char *token, bool steadfast)
 	c.type = find_lock(field[0]);
 	if (c.type == NULL)
 		refuse_lock(field[0], nth_lock);
-	c.scenario = need_scenario(field[1]);
+	need_scenario(field[1]);
+	c.scenario = scenario_find(c.type, field[1]);
+	if (c.scenario == NULL)
+		refuse("--replay: %s has no scenario '%s'", field[0], field[1]);
 	c.threads = atoi(field[2]);
 	c.episodes = atoi(field[3]);
 	if (c.threads < c.scenario->least_threads || c.threads > MAX_THREADS ||
@@ -412,12 +455,13 @@ static int replay(const char *token, bool steadfast)
 
 static void choose_locks(struct request *request, int count, char **names)
 {
-	const struct lock_type *type;
+	size_t t;
 	int i;
 
 	request->named = count > 0;
 	for (i = 0; i < count; i++) {
-		type = find_lock(names[i]);
+		const struct lock_type *type = find_lock(names[i]);
+
 		if (type == NULL)
 			refuse_lock(names[i], nth_lock);
 		if (request->lock_count < MAX_LOCKS)
@@ -425,9 +469,8 @@ static void choose_locks(struct request *request, int count, char **names)
 	}
 	if (count > 0)
 		return;
-	for (type = all_locks; type->name != NULL; type++)
-		if (request->lock_count < MAX_LOCKS)
-			request->locks[request->lock_count++] = type;
+	for (t = 0; t < type_count; t++)
+		request->locks[request->lock_count++] = all_types[t];
 }
 
 int check_main(int argc, char **argv)
@@ -475,7 +518,11 @@ int check_main(int argc, char **argv)
 		.options = options,
 	};
 	int count = parse_options(&usage, argc, argv);
+	const struct checked_object *object;
 
+	add_types(sim_lock_types);
+	for (object = checked_objects; object->type != NULL; object++)
+		add_types(object->type);
 	if (request.list) {
 		print_list();
 		return 0;

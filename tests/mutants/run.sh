@@ -8,7 +8,8 @@
 # sed script for it. The label is one of the header's, or an invariant's number.
 # A mutant is rejected if one of these verdicts came up in some scenario. Those
 # listed in survivors.txt are known to pass, with the reason. LOCK.options, if
-# there is one, holds options for pawl check.
+# there is one, holds options for pawl check. A lock that sim/check/LOCK.c has
+# scenarios for is no lock of the registry; that file is built along.
 set -u
 pawl=$(realpath "$1")
 shift
@@ -45,17 +46,25 @@ judge() {
 				cp "$root/src/runtime/$source.c" "$overlay/runtime/"
 		done
 	fi
-	line=$(grep "^PAWL_LOCK($lock," "$root/include/pawl/locks.def")
+	flags="-include $overlay/pawl/weaker.h"
+	if [ -e "$root/sim/check/$lock.c" ]; then
+		line= name=$lock
+		cp "$root/sim/check/$lock.c" "$overlay/runtime/check_$lock.c"
+		flags="$flags -I $root/sim/check -D${lock}_types=sim_loaded_locks"
+		flags="$flags -D${lock}_scenarios=sim_loaded_scenarios"
+	else
+		line=$(grep "^PAWL_LOCK($lock," "$root/include/pawl/locks.def")
+		name=$(echo "$line" | sed 's/^[^"]*"\([^"]*\)".*/\1/')
+	fi
 	header=$overlay/pawl/$lock.h
 	[ -e "$header" ] || header=$root/include/pawl/$lock.h
-	if ! PAWL_LOCK_FLAGS="-include $overlay/pawl/weaker.h" \
+	if ! PAWL_LOCK_FLAGS=$flags \
 		"$root/sim/build-lock.sh" "$header" "$line" "$scratch/lock.so" "$overlay" \
 		> "$scratch/build" 2>&1; then
 		echo "does not compile"
 		[ -n "${VERBOSE:-}" ] && cat "$scratch/build" >&2
 		return
 	fi
-	name=$(echo "$line" | sed 's/^[^"]*"\([^"]*\)".*/\1/')
 	options=
 	[ -e "$here/$lock.options" ] && options=$(cat "$here/$lock.options")
 	timeout 120 "$pawl" check --load "$scratch/lock.so" "$name" --limit 300000 $options \

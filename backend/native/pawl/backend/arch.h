@@ -7,6 +7,8 @@
  *   pawl_arch_wait_while(p, v)   return soon after *p may differ from v; may
  *                                return early; must not wait for ever
  *   pawl_arch_full_fence()       order all earlier accesses before all later
+ *   pawl_arch_acquire_fence()    order earlier loads before all later accesses
+ *   pawl_arch_release_fence()    order all earlier accesses before later stores
  */
 #ifndef PAWL_BACKEND_ARCH_H
 #define PAWL_BACKEND_ARCH_H

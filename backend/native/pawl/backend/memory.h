@@ -55,6 +55,16 @@ static inline void pawl_raw_full_fence(void)
 	pawl_arch_full_fence();
 }
 
+static inline void pawl_raw_acquire_fence(void)
+{
+	pawl_arch_acquire_fence();
+}
+
+static inline void pawl_raw_release_fence(void)
+{
+	pawl_arch_release_fence();
+}
+
 static inline void pawl_raw_bare_light_fence(void)
 {
 	__asm__ __volatile__("" ::: "memory");

@@ -49,6 +49,16 @@ static inline void pawl_raw_full_fence(void)
 	sim_fence(SIM_FENCE_FULL);
 }
 
+static inline void pawl_raw_acquire_fence(void)
+{
+	sim_fence(SIM_FENCE_ACQUIRE);
+}
+
+static inline void pawl_raw_release_fence(void)
+{
+	sim_fence(SIM_FENCE_RELEASE);
+}
+
 static inline void pawl_raw_bare_light_fence(void)
 {
 	sim_fence(SIM_FENCE_LIGHT);

@@ -25,3 +25,15 @@ static inline void pawl_arch_wait_while(const uint64_t *p, uint64_t seen)
 			     : "cc", "memory");
 }
 #define pawl_arch_wait_while pawl_arch_wait_while
+
+static inline void pawl_arch_acquire_fence(void)
+{
+	__asm__ __volatile__("dmb	ishld" ::: "memory");
+}
+#define pawl_arch_acquire_fence pawl_arch_acquire_fence
+
+static inline void pawl_arch_release_fence(void)
+{
+	__asm__ __volatile__("dmb	ish" ::: "memory");
+}
+#define pawl_arch_release_fence pawl_arch_release_fence

@@ -23,3 +23,17 @@ static inline void pawl_arch_full_fence(void)
 	__sync_synchronize();
 }
 #endif
+
+#ifndef pawl_arch_acquire_fence
+static inline void pawl_arch_acquire_fence(void)
+{
+	pawl_arch_full_fence();
+}
+#endif
+
+#ifndef pawl_arch_release_fence
+static inline void pawl_arch_release_fence(void)
+{
+	pawl_arch_full_fence();
+}
+#endif

@@ -7,3 +7,15 @@ static inline void pawl_arch_pause(void)
 	__asm__ __volatile__(".insn i 0x0F, 0, x0, x0, 0x010" ::: "memory");
 }
 #define pawl_arch_pause pawl_arch_pause
+
+static inline void pawl_arch_acquire_fence(void)
+{
+	__asm__ __volatile__("fence	r, rw" ::: "memory");
+}
+#define pawl_arch_acquire_fence pawl_arch_acquire_fence
+
+static inline void pawl_arch_release_fence(void)
+{
+	__asm__ __volatile__("fence	rw, w" ::: "memory");
+}
+#define pawl_arch_release_fence pawl_arch_release_fence

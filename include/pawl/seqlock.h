@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl/seqlock.h - snapshots of a small record: reading writes nothing, and
+ * writing never waits.
+ *
+ * Choose it  for records that are read much more often than written, and whose
+ *            readers must not disturb each other: caches, clocks, statistics.
+ * Avoid it   for records with pointers to what a writer frees, and for writes
+ *            that must not be refused.
+ * Source     Dice & Kogan, "Hapax Locks", PPoPP 2026, appendix B: a record with
+ *            WriteFirst and WriteLast.
+ * Departs    from it: a write begins with a compare-and-swap, not a store, and
+ *            is refused while another one goes on. As published, two writes
+ *            that overlap can leave a mixture of both behind and WriteFirst
+ *            equal to WriteLast: mutant `published`, docs/design/seqlock.md.
+ * Cost       read 0 RMW, 0 stores; write 1 RMW; 16 bytes, and the record.
+ *
+ * State (first, last) and the record's words; at rest iff equal:
+ *
+ *           begin           words, end
+ *   (x, x) ------> (a, x) ------------> (a, a)      b is refused at (a, x)
+ *
+ *   I1  Only the write that moved first from x, which last then was, to its own
+ *       value stores words, and then last. So writes do not overlap.
+ *   I2  A value is drawn once (H1 of hapax_value.h): first and last never come
+ *       back to what they were, even if the record's memory is used for another.
+ *   I3  A reader that found x in last, then the words, then x in first has the
+ *       words of write x: not older ones by [A], not newer ones by [G].
+ *
+ * Order      [A] pairs with [R]: what write x stored happens before who sees x
+ *            in last; this also keeps the words of two writes in order. [G]
+ *            pairs with [F]: who reads a word of a newer write sees that
+ *            write's value, or a later one, in first.
+ * Lifetime   [R] is a write's last access to *s, whose address is then only
+ *            hashed. Readers may look at the record at any time: its memory
+ *            must stay readable, but may be used for another record.
+ * Checked    pawl check seqlock; mutants A, R, F, G, I1, published.
+ */
+#ifndef PAWL_SEQLOCK_H
+#define PAWL_SEQLOCK_H
+
+#include <pawl/hapax_value.h>
+
+#include <string.h>
+
+struct pawl_seqlock {
+	pawl_atomic64 first; /* value of the last write that began */
+	pawl_atomic64 last;  /* value of the last write that ended */
+};
+
+/* With all words zero: a record of zero bytes, at rest. */
+#define PAWL_SEQLOCK_INIT PAWL_ZERO
+
+/* How many words a record of this many bytes takes. */
+#define PAWL_SEQLOCK_WORDS(size) (((size) + sizeof(uint64_t) - 1) / sizeof(uint64_t))
+
+/* Copies of `size` bytes to and from words, each word by itself. */
+
+static inline void pawl_seqlock_store(pawl_atomic64 *words, const void *from, size_t size)
+{
+	const char *bytes = (const char *)from;
+	uint64_t word;
+
+	for (; size >= sizeof(word); size -= sizeof(word), bytes += sizeof(word)) {
+		memcpy(&word, bytes, sizeof(word));
+		pawl_store_relaxed(words++, word); /* Relaxed: between [F] and [R] */
+	}
+	if (size > 0) {
+		word = 0;
+		memcpy(&word, bytes, size);
+		pawl_store_relaxed(words, word); /* Relaxed: as above */
+	}
+}
+
+static inline void pawl_seqlock_load(void *to, const pawl_atomic64 *words, size_t size)
+{
+	char *bytes = (char *)to;
+	uint64_t word;
+
+	for (; size >= sizeof(word); size -= sizeof(word), bytes += sizeof(word)) {
+		word = pawl_load_relaxed(words++); /* Relaxed: between [A] and [G] */
+		memcpy(bytes, &word, sizeof(word));
+	}
+	if (size > 0) {
+		word = pawl_load_relaxed(words); /* Relaxed: as above */
+		memcpy(bytes, &word, size);
+	}
+}
+
+/*
+ * Replaces the record and returns true; or returns false, having done nothing,
+ * if another write is going on. Never waits. `how` is that of the readers.
+ */
+static inline bool pawl_seqlock_write(struct pawl_seqlock *s, pawl_atomic64 *words,
+				      const void *from, size_t size, enum pawl_wait how)
+{
+	uint64_t before = pawl_load_acquire(&s->last); /* [A] */
+	uint64_t mine;
+
+	/* Relaxed: spares a value and an update; the next line decides. */
+	if (pawl_load_relaxed(&s->first) != before)
+		return false;
+	mine = pawl_hapax_draw();
+	/* Relaxed: first is still what last was, so nobody writes (I1, I2). */
+	if (!pawl_cas_relaxed(&s->first, before, mine))
+		return false;
+	pawl_release_fence(); /* [F] */
+	pawl_seqlock_store(words, from, size);
+	pawl_store_release(&s->last, mine); /* [R] */
+	pawl_notify(&s->last, mine, how);
+	return true;
+}
+
+/*
+ * Copies the record, and returns whether the copy is one write's. *version is
+ * then that write's value, or 0: equal values mean that nothing changed.
+ */
+static inline bool pawl_seqlock_look(const struct pawl_seqlock *s,
+				     const pawl_atomic64 *words, void *to, size_t size,
+				     uint64_t *version)
+{
+	*version = pawl_load_acquire(&s->last); /* [A] */
+	pawl_seqlock_load(to, words, size);
+	pawl_acquire_fence(); /* [G] */
+	/* Relaxed: [G] keeps it behind the words (I3). */
+	return pawl_load_relaxed(&s->first) == *version;
+}
+
+/* As above, once: for whoever has something better to do than to try again. */
+static inline bool pawl_seqlock_try_read(const struct pawl_seqlock *s,
+					 const pawl_atomic64 *words, void *to,
+					 size_t size)
+{
+	uint64_t version;
+
+	return pawl_seqlock_look(s, words, to, size, &version);
+}
+
+/*
+ * Copies the record as one write left it. Tries again each time that a write
+ * has ended meanwhile, so it ends unless writes never cease.
+ */
+static inline void pawl_seqlock_read(const struct pawl_seqlock *s,
+				     const pawl_atomic64 *words, void *to, size_t size,
+				     enum pawl_wait how)
+{
+	uint64_t version;
+
+	/* first was not what last had been: a write is about to change last, if
+	 * it has not yet, and for good (I2). */
+	while (!pawl_seqlock_look(s, words, to, size, &version))
+		pawl_await_ne_acquire(&s->last, version, how); /* [A] */
+}
+
+#endif /* PAWL_SEQLOCK_H */
