@@ -15,9 +15,14 @@
 
 enum { BENCH_LOCK_BYTES = 128 };
 
+/* Room for any subject's lock, kept off others' lines. */
+struct bench_lock {
+	PAWL_SEQUESTER unsigned char bytes[BENCH_LOCK_BYTES];
+};
+
 /* Lock, shared data and constants each keep clear of the others' lines. */
 struct mutex_bench {
-	PAWL_SEQUESTER unsigned char lock[BENCH_LOCK_BYTES];
+	struct bench_lock lock;
 	PAWL_SEQUESTER uint64_t shared; /* under the lock */
 	PAWL_SEQUESTER pawl_atomic64 stop;
 	uint32_t cs, ncs;
@@ -42,11 +47,11 @@ static inline __attribute__((always_inline)) void mutex_episodes(struct mutex_th
 	do {
 		uint64_t before = timed ? waits_now() : 0;
 
-		lock(bench->lock);
+		lock(&bench->lock);
 		if (timed)
 			waits_add(&me->waits, waits_now() - before);
 		bench->shared = lcg_walk(bench->shared, cs);
-		unlock(bench->lock);
+		unlock(&bench->lock);
 		if (ncs > 0) {
 			own = lcg_next(own);
 			own = lcg_walk(own, lcg_below(own, ncs));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Subjects: what a workload can be run on. A subject is a lock, or a peer from
- * another library, with the loop of every workload compiled for it.
+ * another library, with the loop of the mutex workload compiled for it; or a
+ * variant that a workload brings along.
  */
 #ifndef PAWL_BENCH_SUBJECT_H
 #define PAWL_BENCH_SUBJECT_H
@@ -9,13 +10,37 @@
 #include "crew.h"
 #include "mutex.h"
 
+#include <string.h>
+
 struct bench_subject {
 	const char *name;
-	crew_work *mutex;	  /* on a struct mutex_thread */
-	crew_work *timed_mutex;	  /* the same, with each wait timed */
+	/* Of a lock: the loop of the mutex workload, on a struct mutex_thread. Of a
+	 * workload's own variant: its loop, on whatever that workload says; the
+	 * rest is then of no account. */
+	crew_work *loop;
+	crew_work *timed_loop; /* the same, with each wait timed */
+
+	void (*lock)(void *l);
+	void (*unlock)(void *l);
+	size_t size;
 	void (*init)(void *l);	  /* NULL: zero bytes are an unlocked lock */
 	void (*destroy)(void *l); /* NULL: nothing need be done */
+	bool single;		  /* there can be but one such lock in a run */
 };
+
+/* Makes an unlocked lock; end_lock() is its opposite. */
+static inline void begin_lock(const struct bench_subject *subject, struct bench_lock *l)
+{
+	memset(l, 0, sizeof(*l));
+	if (subject->init != NULL)
+		subject->init(l);
+}
+
+static inline void end_lock(const struct bench_subject *subject, struct bench_lock *l)
+{
+	if (subject->destroy != NULL)
+		subject->destroy(l);
+}
 
 /*
  * Defines the loops of subject `id` from its operations, which are functions

@@ -16,7 +16,7 @@
 #define DESTROYER_STABLE(id)  NULL
 #define DESTROYER_DESTROY(id) id##_destroy
 
-#define DEFINE_SUBJECT(id, way, lock_name, lock_call, unlock_call, destroy)       \
+#define DEFINE_SUBJECT(id, way, lock_name, lock_call, unlock_call, destroyer)     \
 	static void id##_##way##_lock(void *l)                                    \
 	{                                                                         \
 		lock_call;                                                        \
@@ -27,7 +27,12 @@
 	}                                                                         \
 	DEFINE_SUBJECT_LOOPS(id##_##way, id##_##way##_lock, id##_##way##_unlock); \
 	static const struct bench_subject id##_##way = {                          \
-		lock_name, SUBJECT_LOOPS(id##_##way), NULL, destroy};
+		.name = lock_name,                                                \
+		SUBJECT_LOOPS(id##_##way),                                        \
+		.lock = id##_##way##_lock,                                        \
+		.unlock = id##_##way##_unlock,                                    \
+		.size = sizeof(struct pawl_##id),                                 \
+		.destroy = destroyer};
 
 /* The waiting column, likewise. */
 #define SUBJECTS_CHOICE(id, lock_name, destroy)                                        \

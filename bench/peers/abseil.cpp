@@ -30,5 +30,6 @@ static void unlock(void *l)
 
 DEFINE_SUBJECT_LOOPS(abseil, lock, unlock);
 
-const struct bench_subject bench_abseil = {"abseil", SUBJECT_LOOPS(abseil), init,
-					   destroy};
+const struct bench_subject bench_abseil = {
+	"abseil", SUBJECT_LOOPS(abseil), lock, unlock, sizeof(absl::Mutex), init, destroy,
+	false};

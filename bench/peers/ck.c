@@ -24,8 +24,12 @@ static void ticket_unlock(void *l)
 
 DEFINE_SUBJECT_LOOPS(ticket, ticket_lock, ticket_unlock);
 
-const struct bench_subject bench_ck_ticket = {"ck-ticket", SUBJECT_LOOPS(ticket),
-					      ticket_init, NULL};
+const struct bench_subject bench_ck_ticket = {.name = "ck-ticket",
+					      SUBJECT_LOOPS(ticket),
+					      .lock = ticket_lock,
+					      .unlock = ticket_unlock,
+					      .size = sizeof(ck_spinlock_ticket_t),
+					      .init = ticket_init};
 
 /* One lock a run, so one node a thread will do. */
 static __thread ck_spinlock_mcs_context_t mcs_node;
@@ -42,7 +46,12 @@ static void mcs_unlock(void *l)
 
 DEFINE_SUBJECT_LOOPS(mcs, mcs_lock, mcs_unlock);
 
-const struct bench_subject bench_ck_mcs = {"ck-mcs", SUBJECT_LOOPS(mcs), NULL, NULL};
+const struct bench_subject bench_ck_mcs = {.name = "ck-mcs",
+					   SUBJECT_LOOPS(mcs),
+					   .lock = mcs_lock,
+					   .unlock = mcs_unlock,
+					   .size = sizeof(ck_spinlock_mcs_t),
+					   .single = true};
 
 /* CLH's nodes change hands, and outlive their threads: the last one stays in the
  * lock. There are as many as threads, plus one, and they are never freed. */
@@ -70,4 +79,10 @@ static void clh_unlock(void *l)
 
 DEFINE_SUBJECT_LOOPS(clh, clh_lock, clh_unlock);
 
-const struct bench_subject bench_ck_clh = {"ck-clh", SUBJECT_LOOPS(clh), clh_init, NULL};
+const struct bench_subject bench_ck_clh = {.name = "ck-clh",
+					   SUBJECT_LOOPS(clh),
+					   .lock = clh_lock,
+					   .unlock = clh_unlock,
+					   .size = sizeof(ck_spinlock_clh_t *),
+					   .init = clh_init,
+					   .single = true};

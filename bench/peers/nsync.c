@@ -18,4 +18,8 @@ static void unlock(void *l)
 
 DEFINE_SUBJECT_LOOPS(nsync, lock, unlock);
 
-const struct bench_subject bench_nsync = {"nsync", SUBJECT_LOOPS(nsync), NULL, NULL};
+const struct bench_subject bench_nsync = {.name = "nsync",
+					  SUBJECT_LOOPS(nsync),
+					  .lock = lock,
+					  .unlock = unlock,
+					  .size = sizeof(nsync_mu)};

@@ -29,7 +29,15 @@ static void unlock(void *l)
 
 DEFINE_SUBJECT_LOOPS(pthread, lock, unlock);
 
-const struct bench_subject bench_pthread = {"pthread", SUBJECT_LOOPS(pthread), init,
-					    NULL};
-const struct bench_subject bench_pthread_adaptive = {
-	"pthread-adaptive", SUBJECT_LOOPS(pthread), init_adaptive, NULL};
+const struct bench_subject bench_pthread = {.name = "pthread",
+					    SUBJECT_LOOPS(pthread),
+					    .lock = lock,
+					    .unlock = unlock,
+					    .size = sizeof(pthread_mutex_t),
+					    .init = init};
+const struct bench_subject bench_pthread_adaptive = {.name = "pthread-adaptive",
+						     SUBJECT_LOOPS(pthread),
+						     .lock = lock,
+						     .unlock = unlock,
+						     .size = sizeof(pthread_mutex_t),
+						     .init = init_adaptive};

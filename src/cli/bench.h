@@ -1,38 +1,87 @@
 /* SPDX-License-Identifier: MIT */
-/* What pawl bench measured, between the part that runs and the part that reports. */
+/*
+ * pawl bench: bench.c reads the options, bench_plan.c makes the cells to be
+ * measured, bench_run.c measures them, bench_report.c says what came out.
+ */
 #ifndef PAWL_CLI_BENCH_H
 #define PAWL_CLI_BENCH_H
 
-#include "subject.h"
+#include "options.h"
 #include "workload.h"
 
 #include <jansson.h>
 #include <stddef.h>
 
-/* One lock at one number of threads. */
+/* What was asked for; 0 and NULL stand for "not said". */
+struct bench_request {
+	const char *workloads, *locks; /* lists of names */
+	struct numbers threads;
+	int cs, ncs; /* -1: not said */
+	int runs;
+	double seconds;
+	uint64_t seed;
+	const char *json;
+	bool quick, dry_run, oversubscribe;
+};
+
+/* What one run gave. */
+struct bench_sample {
+	double value; /* in the workload's unit */
+	double ops_per_s, fairness;
+	double cpu_ns;	 /* CPU time an operation */
+	double switches; /* context switches a second */
+	double figures[WORKLOAD_FIGURES];
+};
+
+/* One subject at one number of threads. */
 struct bench_cell {
 	const struct bench_subject *subject;
 	int threads;
-	size_t runs; /* how many of the arrays below are filled */
-	double *ops_per_s, *fairness;
-	double *cpu_ns;	  /* CPU time an operation */
-	double *switches; /* context switches a second */
-	bool timed;	  /* waits was filled by a run of its own */
+	size_t runs; /* how many samples there are yet */
+	struct bench_sample *samples;
+	bool timed; /* waits was filled by a run of its own */
 	struct waits waits;
 };
 
-struct bench_results {
-	const char *workload;
+/* One workload. */
+struct bench_part {
+	const struct workload *workload;
 	struct bench_shape shape; /* but for the threads, which vary */
 	size_t count;
 	struct bench_cell *cells; /* those of equal threads stand together */
 };
 
-/* Prints a ranked table for each number of threads, warns of what cannot be
- * trusted, and ends with a sentence for each. */
-void report_bench(const struct bench_results *results);
+struct bench_plan {
+	size_t count;
+	struct bench_part *parts;
+	size_t runs;	 /* of each cell */
+	bool time_waits; /* in one run more */
+	uint64_t seed;
+};
+
+/* Makes the plan, or refuses what cannot be done; fills in what was not said. */
+struct bench_plan make_plan(struct bench_request *request, int cpus);
+void free_plan(struct bench_plan *plan);
+
+/* On stdout: what the plan is, in full. */
+void print_plan(const struct bench_plan *plan);
+
+/* In seconds, about. */
+double plan_length(const struct bench_plan *plan);
+
+int most_threads(const struct bench_plan *plan);
+
+/* Prints the workloads, for those who ask which there are. */
+void print_workloads(void);
+
+/* Measures everything, until done or interrupted. */
+void measure_plan(struct bench_plan *plan);
+
+/* Prints a ranked table for each workload and number of threads, warns of what
+ * cannot be trusted, and ends with a sentence for each. */
+void report_bench(const struct bench_plan *plan);
 
 /* The results as the value of "results". */
-json_t *describe_bench(const struct bench_results *results);
+json_t *describe_bench(const struct bench_plan *plan);
 
 #endif /* PAWL_CLI_BENCH_H */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What pawl bench says about its measurements. */
 #include "bench.h"
-#include "options.h"
 #include "stats.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,86 +13,126 @@
 static const double widest_error = 0.10;
 
 struct row {
-	const char *name;
-	int threads;
-	struct estimate rate; /* operations a second */
-	double fairness;
-	double cpu_ns;		   /* CPU time an operation */
-	double switches;	   /* context switches a second */
-	const struct waits *waits; /* NULL if they were not timed */
+	const struct workload *workload;
+	const struct bench_cell *cell;
+	struct interval value; /* what is ranked */
+	double spread;	       /* relative */
 };
 
-/* Fastest first. */
-static int by_rate(const void *a, const void *b)
+/* The column of the samples that begins `offset` bytes into each. To be freed. */
+static double *column(const struct bench_cell *cell, size_t offset)
 {
-	double x = ((const struct row *)a)->rate.value;
-	double y = ((const struct row *)b)->rate.value;
+	double *values = malloc(cell->runs * sizeof(*values));
+	size_t i;
 
-	return (x < y) - (x > y);
+	if (values == NULL)
+		give_up("out of memory");
+	for (i = 0; i < cell->runs; i++)
+		memcpy(&values[i], (const char *)&cell->samples[i] + offset,
+		       sizeof(*values));
+	return values;
 }
 
-static double relative_error(const struct row *row)
+#define COLUMN(member) offsetof(struct bench_sample, member)
+
+static double median_of(const struct bench_cell *cell, size_t offset)
 {
-	return row->rate.error / row->rate.value;
+	double *values = column(cell, offset);
+	double median = estimate_median(values, cell->runs).value;
+
+	free(values);
+	return median;
+}
+
+static struct row make_row(const struct bench_part *part, const struct bench_cell *cell)
+{
+	double *values = column(cell, COLUMN(value));
+	struct estimate estimate = estimate_median(values, cell->runs);
+	struct row row = {.workload = part->workload,
+			  .cell = cell,
+			  .value = median_interval(values, cell->runs),
+			  .spread = estimate.error / estimate.value};
+
+	free(values);
+	return row;
+}
+
+/* Best first. */
+static int by_value(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	int more = (x->value.median < y->value.median) -
+		   (x->value.median > y->value.median);
+
+	return x->workload->less_is_better ? -more : more;
 }
 
 /* Makes the ranked rows of the cells that were measured at all. */
-static size_t rank(const struct bench_cell *cells, size_t count, struct row *rows)
+static size_t rank(const struct bench_part *part, size_t first, size_t count,
+		   struct row *rows)
 {
 	size_t i, n = 0;
 
-	for (i = 0; i < count; i++) {
-		const struct bench_cell *cell = &cells[i];
-
-		if (cell->runs == 0)
-			continue;
-		rows[n].name = cell->subject->name;
-		rows[n].threads = cell->threads;
-		rows[n].rate = estimate_median(cell->ops_per_s, cell->runs);
-		rows[n].fairness = estimate_median(cell->fairness, cell->runs).value;
-		rows[n].cpu_ns = estimate_median(cell->cpu_ns, cell->runs).value;
-		rows[n].switches = estimate_median(cell->switches, cell->runs).value;
-		rows[n].waits = cell->timed ? &cell->waits : NULL;
-		n++;
-	}
-	qsort(rows, n, sizeof(*rows), by_rate);
+	for (i = first; i < first + count; i++)
+		if (part->cells[i].runs > 0)
+			rows[n++] = make_row(part, &part->cells[i]);
+	qsort(rows, n, sizeof(*rows), by_value);
 	return n;
 }
 
-/* What the others are compared with: pthread, or else the slowest. */
+/* What the others are compared with: pthread, mostly, or else the last. */
 static const struct row *find_reference(const struct row *rows, size_t n)
 {
+	const char *name = rows->workload->reference;
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		if (strcmp(rows[i].name, "pthread") == 0)
+		if (strcmp(rows[i].cell->subject->name, name ? name : "pthread") == 0)
 			return &rows[i];
 	return &rows[n - 1];
 }
 
-static const char *plural(int n)
+static void print_heading(const struct row *rows)
 {
-	return n == 1 ? "" : "s";
+	printf("%s, %d thread%s", rows->workload->name, rows->cell->threads,
+	       rows->cell->threads == 1 ? "" : "s");
+}
+
+/* A figure that does not exist leaves its place empty. */
+static void print_figure(int width, int digits, double figure)
+{
+	if (isnan(figure))
+		printf(" %*s", width, "-");
+	else
+		printf(" %*.*f", width, digits, figure);
 }
 
 static void print_rows(const struct row *rows, size_t n)
 {
 	const struct row *reference = find_reference(rows, n);
-	size_t i;
+	const struct workload *workload = rows->workload;
+	bool rate = strcmp(workload->unit, "ops/s") == 0;
+	size_t i, f;
 
-	printf("%d thread%s\n", rows->threads, plural(rows->threads));
-	printf("  %-20s %12s %8s %9s   times %s\n", "lock", "million/s", "spread",
-	       "fairness", reference->name);
+	print_heading(rows);
+	printf("\n  %-20s %12s %8s %9s", "lock", rate ? "million/s" : workload->unit,
+	       "spread", "fairness");
+	for (f = 0; f < WORKLOAD_FIGURES && workload->figures[f] != NULL; f++)
+		printf(" %16s", workload->figures[f]);
+	printf("   times %s\n", reference->cell->subject->name);
 	for (i = 0; i < n; i++) {
-		struct estimate times = estimate_ratio(rows[i].rate, reference->rate);
+		const struct bench_cell *cell = rows[i].cell;
+		struct interval times = interval_ratio(rows[i].value, reference->value);
 
-		printf("  %-20s %12.3f %6.1f %% %9.2f ", rows[i].name,
-		       rows[i].rate.value / 1e6, 100 * relative_error(&rows[i]),
-		       rows[i].fairness);
-		if (&rows[i] == reference)
-			printf("%7.2f\n", 1.0);
-		else
-			printf("%7.2f ± %.2f\n", times.value, times.error);
+		printf("  %-20s %12.3f %6.1f %%", cell->subject->name,
+		       rows[i].value.median / (rate ? 1e6 : 1), 100 * rows[i].spread);
+		print_figure(9, 2, median_of(cell, COLUMN(fairness)));
+		for (f = 0; f < WORKLOAD_FIGURES && workload->figures[f] != NULL; f++)
+			print_figure(16, 2, median_of(cell, COLUMN(figures[f])));
+		printf(" %7.2f", &rows[i] == reference ? 1.0 : times.median);
+		if (&rows[i] != reference)
+			printf(" (%.2f to %.2f)", times.low, times.high);
+		printf("\n");
 	}
 	printf("\n");
 }
@@ -102,40 +142,46 @@ static void print_waits(const struct row *rows, size_t n)
 {
 	size_t i;
 
-	if (rows->waits == NULL)
+	if (!rows->cell->timed)
 		return;
-	printf("%d thread%s, waits in ns\n", rows->threads, plural(rows->threads));
+	print_heading(rows);
+	printf(", waits in ns\n");
 	printf("  %-20s %9s %9s %9s %11s %10s %11s\n", "lock", "p50", "p99", "p99.9",
 	       "max", "CPU ns/op", "switches/s");
-	for (i = 0; i < n && rows[i].waits != NULL; i++)
+	for (i = 0; i < n && rows[i].cell->timed; i++) {
+		const struct bench_cell *cell = rows[i].cell;
+
 		printf("  %-20s %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %11" PRIu64
 		       " %10.1f %11.0f\n",
-		       rows[i].name, waits_percentile(rows[i].waits, 0.5),
-		       waits_percentile(rows[i].waits, 0.99),
-		       waits_percentile(rows[i].waits, 0.999), rows[i].waits->longest,
-		       rows[i].cpu_ns, rows[i].switches);
+		       cell->subject->name, waits_percentile(&cell->waits, 0.5),
+		       waits_percentile(&cell->waits, 0.99),
+		       waits_percentile(&cell->waits, 0.999), cell->waits.longest,
+		       median_of(cell, COLUMN(cpu_ns)),
+		       median_of(cell, COLUMN(switches)));
+	}
 	printf("\n");
 }
 
+/* Who is first, by how much, and from whom that does not tell it apart. */
 static void print_sentence(const struct row *rows, size_t n)
 {
 	const struct row *reference = find_reference(rows, n);
-	struct estimate times = estimate_ratio(rows[0].rate, reference->rate);
+	struct interval times = interval_ratio(rows[0].value, reference->value);
+	double confidence = rows[0].value.confidence;
+	size_t i, alike = 0;
 
-	printf("%d thread%s: %s", rows->threads, plural(rows->threads), rows[0].name);
-	if (reference == rows)
-		printf(" first");
-	else
-		printf(": %.2f ± %.2f times %s", times.value, times.error,
-		       reference->name);
-	if (n > 1 && &rows[1] != reference) {
-		struct estimate lead = estimate_ratio(rows[0].rate, rows[1].rate);
-
-		printf(", %.2f ± %.2f times %s", lead.value, lead.error, rows[1].name);
-		if (lead.value - lead.error <= 1)
-			printf(", which is too close to rank");
-	}
-	printf("\n");
+	print_heading(rows);
+	printf(": %s first", rows[0].cell->subject->name);
+	if (reference != rows)
+		printf(", %.2f (%.2f to %.2f) times %s", times.median, times.low,
+		       times.high, reference->cell->subject->name);
+	for (i = 1; i < n; i++)
+		if (!intervals_differ(rows[0].value, rows[i].value)) {
+			printf("%s %s", alike++ == 0 ? "; no difference to" : ",",
+			       rows[i].cell->subject->name);
+			confidence = fmin(confidence, rows[i].value.confidence);
+		}
+	printf(" (%.0f %% confidence)\n", floor(100 * confidence));
 }
 
 static void warn_of_errors(const struct row *rows, size_t n)
@@ -144,55 +190,63 @@ static void warn_of_errors(const struct row *rows, size_t n)
 	size_t i, wide = 0;
 
 	for (i = 0; i < n; i++) {
-		wide += relative_error(&rows[i]) > widest_error;
-		if (relative_error(&rows[i]) > relative_error(worst))
+		wide += rows[i].spread > widest_error;
+		if (rows[i].spread > worst->spread)
 			worst = &rows[i];
 	}
 	if (wide > 0)
-		warn("%d thread%s: spread above %.0f %% for %zu of %zu locks (%s: %.0f "
-		     "%%); "
-		     "raise --runs or --seconds, or quiet the machine",
-		     worst->threads, plural(worst->threads), 100 * widest_error, wide, n,
-		     worst->name, 100 * relative_error(worst));
+		warn("%s, %d thread%s: spread above %.0f %% for %zu of %zu locks (%s: "
+		     "%.0f %%); raise --runs or --seconds, or quiet the machine",
+		     worst->workload->name, worst->cell->threads,
+		     worst->cell->threads == 1 ? "" : "s", 100 * widest_error, wide, n,
+		     worst->cell->subject->name, 100 * worst->spread);
 }
 
 /* How many cells from here on have the same number of threads. */
-static size_t group_size(const struct bench_results *results, size_t first)
+static size_t group_size(const struct bench_part *part, size_t first)
 {
 	size_t n = 1;
 
-	while (first + n < results->count &&
-	       results->cells[first + n].threads == results->cells[first].threads)
+	while (first + n < part->count &&
+	       part->cells[first + n].threads == part->cells[first].threads)
 		n++;
 	return n;
 }
 
 /* Shows each group of equal thread counts that was measured. */
-static void each_group(const struct bench_results *results, struct row *rows,
+static void each_group(const struct bench_plan *plan,
 		       void (*show)(const struct row *rows, size_t n))
 {
-	size_t first, n;
+	size_t i, first, n, count;
 
-	for (first = 0; first < results->count; first += group_size(results, first)) {
-		n = rank(&results->cells[first], group_size(results, first), rows);
-		if (n > 0)
-			show(rows, n);
+	for (i = 0; i < plan->count; i++) {
+		const struct bench_part *part = &plan->parts[i];
+
+		for (first = 0; first < part->count; first += count) {
+			struct row *rows;
+
+			count = group_size(part, first);
+			rows = calloc(count, sizeof(*rows));
+			if (rows == NULL)
+				give_up("out of memory");
+			n = rank(part, first, count, rows);
+			if (n > 0)
+				show(rows, n);
+			free(rows);
+		}
 	}
 }
 
-void report_bench(const struct bench_results *results)
+void report_bench(const struct bench_plan *plan)
 {
-	struct row *rows = calloc(results->count, sizeof(*rows));
-
-	if (rows == NULL)
-		give_up("out of memory");
-	each_group(results, rows, print_rows);
-	each_group(results, rows, print_waits);
+	each_group(plan, print_rows);
+	each_group(plan, print_waits);
 	fflush(stdout);
-	each_group(results, rows, warn_of_errors);
-	each_group(results, rows, print_sentence);
-	free(rows);
+	each_group(plan, warn_of_errors);
+	each_group(plan, print_sentence);
 }
+
+/* JSON. */
 
 static json_t *describe_waits(const struct waits *waits)
 {
@@ -203,37 +257,77 @@ static json_t *describe_waits(const struct waits *waits)
 			 (json_int_t)waits->longest);
 }
 
-json_t *describe_bench(const struct bench_results *results)
+/* null, if there is no such figure. */
+static json_t *number_or_null(double number)
+{
+	return isfinite(number) ? json_real(number) : json_null();
+}
+
+static json_t *describe_figures(const struct workload *workload,
+				const struct bench_cell *cell)
+{
+	json_t *figures = json_object();
+	size_t f;
+
+	for (f = 0; f < WORKLOAD_FIGURES && workload->figures[f] != NULL; f++)
+		json_object_set_new(figures, workload->figures[f],
+				    number_or_null(median_of(cell, COLUMN(figures[f]))));
+	return figures;
+}
+
+static json_t *describe_samples(const struct bench_cell *cell)
+{
+	json_t *samples = json_array();
+	size_t i;
+
+	for (i = 0; i < cell->runs; i++)
+		json_array_append_new(samples, json_real(cell->samples[i].value));
+	return samples;
+}
+
+static json_t *describe_row(const struct bench_part *part, const struct row *row)
+{
+	const struct bench_cell *cell = row->cell;
+	const struct workload *workload = part->workload;
+	json_t *result = json_pack(
+		"{s:s, s:s, s:i, s:I, s:I, s:f, s:s, s:s, s:f, s:{s:f, s:f, s:f}, s:o}",
+		"workload", workload->name, "lock", cell->subject->name, "threads",
+		cell->threads, "cs", (json_int_t)part->shape.cs, "ncs",
+		(json_int_t)part->shape.ncs, "seconds", part->shape.seconds, "unit",
+		workload->unit, "better", workload->less_is_better ? "less" : "more",
+		"median", row->value.median, "interval", "low", row->value.low, "high",
+		row->value.high, "confidence", row->value.confidence, "samples",
+		describe_samples(cell));
+
+	json_object_set_new(result, "spread", number_or_null(row->spread));
+	json_object_set_new(result, "median_ops_per_s",
+			    number_or_null(median_of(cell, COLUMN(ops_per_s))));
+	json_object_set_new(result, "fairness",
+			    number_or_null(median_of(cell, COLUMN(fairness))));
+	json_object_set_new(result, "cpu_ns_per_op",
+			    number_or_null(median_of(cell, COLUMN(cpu_ns))));
+	json_object_set_new(result, "context_switches_per_s",
+			    number_or_null(median_of(cell, COLUMN(switches))));
+	json_object_set_new(result, "figures", describe_figures(workload, cell));
+	if (cell->timed)
+		json_object_set_new(result, "wait_ns", describe_waits(&cell->waits));
+	return result;
+}
+
+json_t *describe_bench(const struct bench_plan *plan)
 {
 	json_t *list = json_array();
 	size_t i, j;
 
-	for (i = 0; i < results->count; i++) {
-		const struct bench_cell *cell = &results->cells[i];
-		struct estimate rate;
-		json_t *samples, *result;
+	for (i = 0; i < plan->count; i++)
+		for (j = 0; j < plan->parts[i].count; j++) {
+			const struct bench_part *part = &plan->parts[i];
+			struct row row;
 
-		if (cell->runs == 0)
-			continue;
-		samples = json_array();
-		rate = estimate_median(cell->ops_per_s, cell->runs);
-		for (j = 0; j < cell->runs; j++)
-			json_array_append_new(samples, json_real(cell->ops_per_s[j]));
-		result = json_pack(
-			"{s:s, s:s, s:i, s:I, s:I, s:f, s:f, s:f, s:o, s:f, s:f, s:f}",
-			"workload", results->workload, "lock", cell->subject->name,
-			"threads", cell->threads, "cs", (json_int_t)results->shape.cs,
-			"ncs", (json_int_t)results->shape.ncs, "seconds",
-			results->shape.seconds, "median_ops_per_s", rate.value, "spread",
-			rate.error / rate.value, "samples", samples, "fairness",
-			estimate_median(cell->fairness, cell->runs).value,
-			"cpu_ns_per_op", estimate_median(cell->cpu_ns, cell->runs).value,
-			"context_switches_per_s",
-			estimate_median(cell->switches, cell->runs).value);
-		if (cell->timed)
-			json_object_set_new(result, "wait_ns",
-					    describe_waits(&cell->waits));
-		json_array_append_new(list, result);
-	}
+			if (part->cells[j].runs == 0)
+				continue;
+			row = make_row(part, &part->cells[j]);
+			json_array_append_new(list, describe_row(part, &row));
+		}
 	return list;
 }

@@ -26,15 +26,23 @@ static double quantile(const double *sorted, size_t n, double q)
 	return sorted[below] + rest * (sorted[below + 1] - sorted[below]);
 }
 
-struct estimate estimate_median(const double *samples, size_t n)
+/* To be freed. */
+static double *sort(const double *samples, size_t n)
 {
 	double *sorted = malloc(n * sizeof(*sorted));
-	struct estimate estimate;
 
 	if (sorted == NULL)
 		give_up("out of memory");
 	memcpy(sorted, samples, n * sizeof(*sorted));
 	qsort(sorted, n, sizeof(*sorted), compare);
+	return sorted;
+}
+
+struct estimate estimate_median(const double *samples, size_t n)
+{
+	double *sorted = sort(samples, n);
+	struct estimate estimate;
+
 	estimate.value = quantile(sorted, n, 0.5);
 	estimate.error = (quantile(sorted, n, 0.75) - quantile(sorted, n, 0.25)) / 2;
 	free(sorted);
@@ -47,4 +55,47 @@ struct estimate estimate_ratio(struct estimate a, struct estimate b)
 
 	return (struct estimate){ratio,
 				 ratio * hypot(a.error / a.value, b.error / b.value)};
+}
+
+/* The chance that exactly k of n samples lie below the true median. */
+static double chance_below(size_t n, size_t k)
+{
+	double x = (double)n, y = (double)k;
+
+	return exp(lgamma(x + 1) - lgamma(y + 1) - lgamma(x - y + 1) - x * log(2));
+}
+
+struct interval median_interval(const double *samples, size_t n)
+{
+	const double wanted = 0.95;
+	double *sorted = sort(samples, n);
+	double outside = chance_below(n, 0); /* that the median is below sorted[0] */
+	struct interval interval = {.median = quantile(sorted, n, 0.5)};
+	size_t k = 0;
+
+	/* Inwards by one at both ends, as long as enough is still enclosed. */
+	while (n > 2 * (k + 1)) {
+		double more = outside + chance_below(n, k + 1);
+
+		if (1 - 2 * more < wanted)
+			break;
+		outside = more;
+		k++;
+	}
+	interval.low = sorted[k];
+	interval.high = sorted[n - 1 - k];
+	interval.confidence = fmax(1 - 2 * outside, 0);
+	free(sorted);
+	return interval;
+}
+
+bool intervals_differ(struct interval a, struct interval b)
+{
+	return a.confidence > 0 && b.confidence > 0 && (a.low > b.high || b.low > a.high);
+}
+
+struct interval interval_ratio(struct interval a, struct interval b)
+{
+	return (struct interval){a.median / b.median, a.low / b.high, a.high / b.low,
+				 fmin(a.confidence, b.confidence)};
 }

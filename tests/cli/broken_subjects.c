@@ -22,7 +22,12 @@ static void ticket_unlock(void *l)
 DEFINE_SUBJECT_LOOPS(broken, nothing, nothing);
 DEFINE_SUBJECT_LOOPS(ticket, ticket_lock, ticket_unlock);
 
-static const struct bench_subject broken = {.name = "broken", SUBJECT_LOOPS(broken)};
-static const struct bench_subject ticket = {.name = "ticket", SUBJECT_LOOPS(ticket)};
+static const struct bench_subject broken = {
+	.name = "broken", SUBJECT_LOOPS(broken), .lock = nothing, .unlock = nothing};
+static const struct bench_subject ticket = {.name = "ticket",
+					    SUBJECT_LOOPS(ticket),
+					    .lock = ticket_lock,
+					    .unlock = ticket_unlock,
+					    .size = sizeof(struct pawl_ticket)};
 
 const struct bench_subject *const bench_subjects[] = {&broken, &ticket, NULL};

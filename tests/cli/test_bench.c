@@ -101,21 +101,74 @@ static void nearest_name_mends_a_slip_and_no_more(void **state)
 	assert_null(nearest_name("xyzzy", nth_fruit));
 }
 
-/* One short run on every subject, whichever there are. */
-static void every_subject_runs_and_excludes(void **state)
+static void interval_of_few_samples_is_their_range_and_says_how_sure(void **state)
 {
-	const struct bench_shape shape = {
-		.threads = 2, .cs = 3, .ncs = 10, .seconds = 0.02, .seed = 1};
-	size_t i;
+	static const double samples[] = {3, 1, 2, 5, 4};
+	struct interval five = median_interval(samples, 5);
+	struct interval three = median_interval(samples, 3);
+	struct interval one = median_interval(samples, 1);
 
 	(void)state;
-	for (i = 0; bench_subjects[i] != NULL; i++) {
-		struct bench_outcome outcome;
+	assert_true(close_to(five.low, 1) && close_to(five.high, 5));
+	assert_true(close_to(five.median, 3) && close_to(five.confidence, 0.9375));
+	assert_true(close_to(three.low, 1) && close_to(three.high, 3));
+	assert_true(close_to(three.confidence, 0.75));
+	assert_true(close_to(one.low, 3) && close_to(one.high, 3));
+	assert_true(close_to(one.confidence, 0));
+}
 
-		assert_true(mutex_run(bench_subjects[i], &shape, &outcome));
-		assert_true(outcome.exclusive);
-		assert_true(outcome.ops_per_s > 0);
-		assert_true(outcome.fairness > 0 && outcome.fairness <= 1);
+/* Nine samples: 2 * (1 + 9) / 512 lie beyond the second from either end. */
+static void interval_of_nine_samples_leaves_out_one_at_each_end(void **state)
+{
+	static const double samples[] = {9, 1, 8, 2, 7, 3, 6, 4, 500};
+	struct interval nine = median_interval(samples, 9);
+
+	(void)state;
+	assert_true(close_to(nine.low, 2) && close_to(nine.high, 9));
+	assert_true(close_to(nine.confidence, 1 - 20.0 / 512));
+}
+
+static void intervals_differ_only_if_they_are_apart(void **state)
+{
+	const struct interval low = {2, 1, 3, 0.95}, middle = {3.5, 3, 4, 0.95},
+			      high = {6, 5, 7, 0.95}, unknown = {100, 100, 100, 0};
+	struct interval ratio = interval_ratio(high, low);
+
+	(void)state;
+	assert_true(intervals_differ(low, high) && intervals_differ(high, low));
+	assert_false(intervals_differ(low, middle));
+	assert_false(intervals_differ(low, unknown));
+	assert_true(close_to(ratio.median, 3) && close_to(ratio.low, 5.0 / 3) &&
+		    close_to(ratio.high, 7));
+}
+
+/* One short run of every workload, on everything it runs on. */
+static void every_workload_runs_on_every_subject(void **state)
+{
+	const struct workload *const *w;
+	const struct bench_subject *const *s;
+
+	(void)state;
+	for (w = workloads; *w != NULL; w++) {
+		const struct bench_shape shape = {.threads = (*w)->most_threads == 1 ? 1
+										     : 2,
+						  .cs = (*w)->cs > 0 ? 3 : 0,
+						  .ncs = (*w)->cs > 0 ? 10 : 0,
+						  .seconds = 0.02,
+						  .seed = 1};
+
+		for (s = (*w)->subjects != NULL ? (*w)->subjects : bench_subjects;
+		     *s != NULL; s++) {
+			struct bench_outcome outcome;
+
+			if ((*w)->many_locks && (*s)->single)
+				continue;
+			assert_true((*w)->run(*s, &shape, &outcome));
+			if (!outcome.exclusive || !(outcome.value > 0))
+				fail_msg("%s on %s: exclusive %d, value %g", (*w)->name,
+					 (*s)->name, outcome.exclusive, outcome.value);
+			assert_false(outcome.fairness < 0 || outcome.fairness > 1);
+		}
 	}
 }
 
@@ -130,7 +183,11 @@ int main(void)
 		cmocka_unit_test(single_sample_has_no_error),
 		cmocka_unit_test(ratio_adds_relative_errors_in_quadrature),
 		cmocka_unit_test(nearest_name_mends_a_slip_and_no_more),
-		cmocka_unit_test(every_subject_runs_and_excludes),
+		cmocka_unit_test(
+			interval_of_few_samples_is_their_range_and_says_how_sure),
+		cmocka_unit_test(interval_of_nine_samples_leaves_out_one_at_each_end),
+		cmocka_unit_test(intervals_differ_only_if_they_are_apart),
+		cmocka_unit_test(every_workload_runs_on_every_subject),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -384,13 +384,31 @@ static void ranking_ends_in_a_sentence_with_its_error(void **state)
 	(void)state;
 	run("bench " TINY);
 	assert_succeeded();
-	assert_contains(outcome.out, "1 thread\n");
-	assert_contains(outcome.out, "2 threads\n");
+	assert_contains(outcome.out, "mutex, 1 thread\n");
+	assert_contains(outcome.out, "mutex, 2 threads\n");
 	outcome.out[strlen(outcome.out) - 1] = '\0';
 	last = strrchr(outcome.out, '\n') + 1;
-	assert_int_equal(strncmp(last, "2 threads: ", strlen("2 threads: ")), 0);
-	assert_contains(outcome.out, " ± ");
+	assert_int_equal(
+		strncmp(last, "mutex, 2 threads: ", strlen("mutex, 2 threads: ")), 0);
+	assert_contains(last, "(75 % confidence)");
 	assert_contains(outcome.out, "times pthread");
+}
+
+static void workload_help_names_every_workload_with_its_source(void **state)
+{
+	(void)state;
+	run("bench --workload help");
+	assert_succeeded();
+	assert_contains(outcome.out, "mutex ");
+	assert_contains(outcome.out, "Reciprocating paper 7.1");
+}
+
+static void unknown_workload_names_the_nearest(void **state)
+{
+	(void)state;
+	assert_refused("bench --workload mutx", "'mutx'", "'mutex'");
+	assert_refused("bench --workload zzzzzzzzzz", "'zzzzzzzzzz'", "--workload help");
+	assert_refused("bench --workload ''", "--workload", "a,b,c");
 }
 
 static void more_threads_than_cpus_draw_a_warning(void **state)
@@ -570,6 +588,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(repeated_items_count_once),
 		cmocka_unit_test(default_locks_are_all_and_pthread),
 		cmocka_unit_test(ranking_ends_in_a_sentence_with_its_error),
+		cmocka_unit_test(workload_help_names_every_workload_with_its_source),
+		cmocka_unit_test(unknown_workload_names_the_nearest),
 		cmocka_unit_test(more_threads_than_cpus_draw_a_warning),
 		cmocka_unit_test(json_has_context_and_every_sample),
 		cmocka_unit_test(json_replaces_an_older_file),

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/* What pawl bench is to measure: workloads, and for each subjects and threads. */
+#include "bench.h"
+#include "registry.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SUBJECTS_MAX = 256, WORKLOADS_MAX = 64 };
+
+struct subjects {
+	size_t count;
+	const struct bench_subject *list[SUBJECTS_MAX];
+};
+
+static void *allocate(size_t count, size_t size)
+{
+	void *memory = calloc(count, size);
+
+	if (memory == NULL)
+		give_up("out of memory; lower --runs");
+	return memory;
+}
+
+/* Workloads. */
+
+struct selection {
+	size_t count;
+	const struct workload *list[WORKLOADS_MAX];
+};
+
+static const char *nth_workload(size_t i)
+{
+	return workloads[i] == NULL ? NULL : workloads[i]->name;
+}
+
+void print_workloads(void)
+{
+	size_t i;
+
+	for (i = 0; workloads[i] != NULL; i++)
+		printf("%-22s %s (%s)\n%-22s %s\n", workloads[i]->name,
+		       workloads[i]->about, workloads[i]->unit, "", workloads[i]->source);
+}
+
+static void refuse_workload(const char *option, const char *name)
+{
+	const char *nearest = nearest_name(name, nth_workload);
+
+	if (nearest != NULL)
+		refuse("--%s: unknown workload '%s'; did you mean '%s'? '--workload "
+		       "help' "
+		       "lists them",
+		       option, name, nearest);
+	refuse("--%s: unknown workload '%s'; '--workload help' lists them", option, name);
+}
+
+static void add_workload(const char *option, const char *name, void *into)
+{
+	struct selection *selection = into;
+	bool all = strcmp(name, "all") == 0, found = false;
+	size_t i, j;
+
+	for (i = 0; workloads[i] != NULL; i++) {
+		if (!all && strcmp(workloads[i]->name, name) != 0)
+			continue;
+		found = true;
+		for (j = 0; j < selection->count; j++)
+			if (selection->list[j] == workloads[i])
+				break;
+		if (j == selection->count && j < WORKLOADS_MAX)
+			selection->list[selection->count++] = workloads[i];
+	}
+	if (!found)
+		refuse_workload(option, name);
+}
+
+/* Subjects. */
+
+static const struct bench_subject *const *subjects_of(const struct workload *workload)
+{
+	return workload->subjects != NULL ? workload->subjects : bench_subjects;
+}
+
+static const struct bench_subject *find_subject(const struct workload *workload,
+						const char *name)
+{
+	const struct bench_subject *const *known = subjects_of(workload);
+
+	while (*known != NULL && strcmp((*known)->name, name) != 0)
+		known++;
+	return *known;
+}
+
+static void add_subject(struct subjects *subjects, const struct bench_subject *subject)
+{
+	size_t i;
+
+	for (i = 0; i < subjects->count; i++)
+		if (subjects->list[i] == subject)
+			return;
+	if (subjects->count == SUBJECTS_MAX)
+		refuse("--locks: more than %d locks", SUBJECTS_MAX);
+	subjects->list[subjects->count++] = subject;
+}
+
+/* Whether its waiters sleep; peers are taken to, but for those that are known
+ * to spin. */
+static bool sleeps(const char *name)
+{
+	const struct lock_type *type = lock_type_find(name);
+
+	if (type != NULL)
+		return type->parks;
+	return strncmp(name, "ck-", 3) != 0 && strcmp(name, "tbb-queuing-mutex") != 0;
+}
+
+/* Who is compared unless said otherwise: each lock once, and pthread. */
+static bool stands_out(const char *name)
+{
+	const struct lock_type *type = lock_type_find(name);
+
+	if (type != NULL)
+		return strcmp(type->name, type->base) == 0;
+	return strcmp(name, "pthread") == 0;
+}
+
+static bool fits(const struct workload *workload, const struct bench_subject *subject)
+{
+	return !workload->many_locks || !subject->single;
+}
+
+static void default_subjects(const struct bench_request *request,
+			     const struct workload *workload, struct subjects *subjects)
+{
+	const struct bench_subject *const *s = subjects_of(workload);
+	bool own = workload->subjects != NULL;
+
+	for (; *s != NULL; s++) {
+		bool wanted = own || (request->oversubscribe ? sleeps((*s)->name)
+							     : stands_out((*s)->name));
+
+		if (wanted && fits(workload, *s))
+			add_subject(subjects, *s);
+	}
+}
+
+/* What --locks asks of one workload. */
+struct lookup {
+	const struct workload *workload;
+	struct subjects subjects;
+};
+
+static const struct selection *selected; /* what nth_subject() looks through */
+
+static const char *nth_subject(size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < selected->count; i++) {
+		const struct bench_subject *const *s = subjects_of(selected->list[i]);
+
+		for (; *s != NULL; s++)
+			if (n-- == 0)
+				return (*s)->name;
+	}
+	return NULL;
+}
+
+static void check_subject(const char *option, const char *name, void *into)
+{
+	size_t i;
+
+	(void)option;
+	(void)into;
+	for (i = 0; i < selected->count; i++)
+		if (find_subject(selected->list[i], name) != NULL)
+			return;
+	refuse_lock(name, nth_subject);
+}
+
+static void gather_subject(const char *option, const char *name, void *into)
+{
+	struct lookup *lookup = into;
+	const struct bench_subject *subject = find_subject(lookup->workload, name);
+
+	(void)option;
+	if (subject != NULL && !fits(lookup->workload, subject))
+		warn("%s: left out %s, of which a thread can hold but one at a time; "
+		     "leave it out of --locks",
+		     lookup->workload->name, name);
+	else if (subject != NULL)
+		add_subject(&lookup->subjects, subject);
+}
+
+/* Threads. */
+
+static void add_number(struct numbers *numbers, int n)
+{
+	if (numbers->count < NUMBERS_MAX)
+		numbers->values[numbers->count++] = n;
+}
+
+/* 1, 2, 4 ... up to `most`, which comes last. */
+static void default_threads(struct numbers *threads, int most)
+{
+	int n;
+
+	for (n = 1; n < most; n *= 2)
+		add_number(threads, n);
+	add_number(threads, most);
+}
+
+/* Those of --threads, or of the default, that the workload can run with. */
+static struct numbers threads_for(const struct bench_request *request,
+				  const struct workload *workload, int cpus)
+{
+	struct numbers wanted = request->threads, threads = {0};
+	size_t i;
+
+	if (wanted.count == 0)
+		default_threads(&wanted, request->oversubscribe	      ? 32 * cpus
+					 : request->quick && cpus > 2 ? 2
+								      : cpus);
+	for (i = 0; i < wanted.count; i++)
+		if (wanted.values[i] >= workload->least_threads &&
+		    (workload->most_threads == 0 ||
+		     wanted.values[i] <= workload->most_threads))
+			add_number(&threads, wanted.values[i]);
+	if (threads.count == 0 && request->threads.count == 0)
+		add_number(&threads, workload->least_threads);
+	return threads;
+}
+
+/* The plan. */
+
+/* Fills *part; returns false if nothing of the workload was asked for. */
+static bool plan_part(const struct bench_request *request,
+		      const struct workload *workload, int cpus, struct bench_part *part)
+{
+	struct lookup lookup = {.workload = workload};
+	struct subjects *subjects = &lookup.subjects;
+	struct numbers threads = threads_for(request, workload, cpus);
+	bool sections = workload->cs > 0;
+	size_t i, j;
+
+	if (request->locks != NULL)
+		each_item("locks", request->locks, gather_subject, &lookup);
+	else
+		default_subjects(request, workload, subjects);
+	if (subjects->count == 0) {
+		warn("%s: left out, for it has none of --locks; see --workload %s "
+		     "--dry-run",
+		     workload->name, workload->name);
+		return false;
+	}
+	if (threads.count == 0) {
+		warn("%s: left out, for it needs %d%s threads; add that to --threads",
+		     workload->name, workload->least_threads,
+		     workload->least_threads == workload->most_threads ? "" : " or more");
+		return false;
+	}
+	part->workload = workload;
+	part->shape.seconds = request->seconds;
+	part->shape.cs = sections && request->cs >= 0 ? (uint32_t)request->cs
+						      : workload->cs;
+	part->shape.ncs = sections && request->ncs >= 0 ? (uint32_t)request->ncs
+							: workload->ncs;
+	part->count = threads.count * subjects->count;
+	part->cells = allocate(part->count, sizeof(*part->cells));
+	for (i = 0; i < threads.count; i++)
+		for (j = 0; j < subjects->count; j++) {
+			struct bench_cell *cell = &part->cells[i * subjects->count + j];
+
+			cell->subject = subjects->list[j];
+			cell->threads = threads.values[i];
+			cell->samples = allocate((size_t)request->runs,
+						 sizeof(*cell->samples));
+		}
+	return true;
+}
+
+struct bench_plan make_plan(struct bench_request *request, int cpus)
+{
+	struct bench_plan plan = {.seed = request->seed, .time_waits = !request->quick};
+	struct selection selection = {0};
+	size_t i;
+
+	if (request->seconds == 0)
+		request->seconds = request->quick ? 0.1 : 0.5;
+	if (request->runs == 0)
+		request->runs = request->quick ? 3 : 5;
+	plan.runs = (size_t)request->runs;
+	each_item("workload", request->workloads, add_workload, &selection);
+	selected = &selection;
+	if (request->locks != NULL)
+		each_item("locks", request->locks, check_subject, NULL);
+	plan.parts = allocate(selection.count, sizeof(*plan.parts));
+	for (i = 0; i < selection.count; i++)
+		plan.count += plan_part(request, selection.list[i], cpus,
+					&plan.parts[plan.count]);
+	selected = NULL;
+	if (plan.count == 0)
+		refuse("nothing is left to be measured; change --threads or --locks");
+	return plan;
+}
+
+void free_plan(struct bench_plan *plan)
+{
+	size_t i, j;
+
+	for (i = 0; i < plan->count; i++) {
+		for (j = 0; j < plan->parts[i].count; j++)
+			free(plan->parts[i].cells[j].samples);
+		free(plan->parts[i].cells);
+	}
+	free(plan->parts);
+}
+
+double plan_length(const struct bench_plan *plan)
+{
+	double seconds = 0;
+	size_t i;
+
+	for (i = 0; i < plan->count; i++) {
+		const struct bench_part *part = &plan->parts[i];
+		bool timed = plan->time_waits && part->workload->times_waits;
+
+		seconds += (double)(part->count * (plan->runs + timed)) *
+			   part->shape.seconds;
+	}
+	return seconds;
+}
+
+int most_threads(const struct bench_plan *plan)
+{
+	int most = 0;
+	size_t i, j;
+
+	for (i = 0; i < plan->count; i++)
+		for (j = 0; j < plan->parts[i].count; j++)
+			if (plan->parts[i].cells[j].threads > most)
+				most = plan->parts[i].cells[j].threads;
+	return most;
+}
+
+static void print_part(const struct bench_part *part)
+{
+	size_t i;
+
+	printf("workload %s", part->workload->name);
+	if (part->shape.cs > 0)
+		printf(", cs %u, ncs %u", part->shape.cs, part->shape.ncs);
+	printf("\nlocks:");
+	for (i = 0; i < part->count && part->cells[i].threads == part->cells->threads;
+	     i++)
+		printf(" %s", part->cells[i].subject->name);
+	printf("\nthreads:");
+	for (i = 0; i < part->count; i++)
+		if (i == 0 || part->cells[i].threads != part->cells[i - 1].threads)
+			printf(" %d", part->cells[i].threads);
+	printf("\n");
+}
+
+void print_plan(const struct bench_plan *plan)
+{
+	size_t i;
+
+	for (i = 0; i < plan->count; i++)
+		print_part(&plan->parts[i]);
+	printf("%zu runs of %g s; about %.0f s in all\n", plan->runs,
+	       plan->parts->shape.seconds, ceil(plan_length(plan)));
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* pawl bench: the measuring. */
+#include "bench.h"
+#include "lcg.h"
+#include "output.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Fisher and Yates. */
+static uint64_t shuffle(size_t *order, size_t n, uint64_t state)
+{
+	size_t i;
+
+	for (i = n; i > 1; i--) {
+		size_t j, kept = order[i - 1];
+
+		state = lcg_next(state);
+		j = lcg_below(state, (uint32_t)i);
+		order[i - 1] = order[j];
+		order[j] = kept;
+	}
+	return state;
+}
+
+static void measure_cell(const struct bench_part *part, struct bench_cell *cell,
+			 uint64_t seed, bool time_waits)
+{
+	struct bench_shape shape = part->shape;
+	struct bench_outcome outcome;
+	struct bench_sample *sample;
+
+	shape.threads = cell->threads;
+	shape.seed = seed;
+	shape.time_waits = time_waits;
+	if (!part->workload->run(cell->subject, &shape, &outcome))
+		give_up("cannot start %d threads: %s; lower --threads", cell->threads,
+			strerror(errno));
+	if (!outcome.exclusive)
+		give_up("EXCLUSION VIOLATED by '%s' with %d thread(s), workload %s: "
+			"replaying the run gives another result than the run did; do not "
+			"use this lock, and report it",
+			cell->subject->name, cell->threads, part->workload->name);
+	if (crew_interrupted())
+		return; /* cut short: no sample */
+	if (time_waits) {
+		cell->timed = true;
+		cell->waits = outcome.waits;
+		return;
+	}
+	sample = &cell->samples[cell->runs++];
+	sample->value = outcome.value;
+	sample->ops_per_s = outcome.ops_per_s;
+	sample->fairness = outcome.fairness;
+	sample->cpu_ns = 1e9 * outcome.cpu_seconds / (double)outcome.episodes;
+	sample->switches = (double)outcome.context_switches / shape.seconds;
+	memcpy(sample->figures, outcome.figures, sizeof(sample->figures));
+}
+
+struct progress {
+	size_t done, total;
+	double seconds; /* left */
+};
+
+/* Every round measures every cell once, in an order of its own, so that
+ * whatever else the machine does falls on all of them alike. The last round is
+ * the one that times waits, if there is one: it would slow the others down. */
+static uint64_t measure_part(struct bench_part *part, size_t runs, bool time_waits,
+			     uint64_t seed, struct progress *progress)
+{
+	size_t *order = calloc(part->count, sizeof(*order));
+	size_t rounds = runs + time_waits, i, round;
+
+	if (order == NULL)
+		give_up("out of memory");
+	for (i = 0; i < part->count; i++)
+		order[i] = i;
+	for (round = 0; round < rounds; round++) {
+		seed = shuffle(order, part->count, seed);
+		for (i = 0; i < part->count && !crew_interrupted(); i++) {
+			struct bench_cell *cell = &part->cells[order[i]];
+
+			show_progress(progress->done, progress->total,
+				      "run %zu of %zu: %s, %s, %d thread%s, %.0f s left",
+				      progress->done + 1, progress->total,
+				      part->workload->name, cell->subject->name,
+				      cell->threads, cell->threads == 1 ? "" : "s",
+				      ceil(progress->seconds));
+			seed = lcg_next(seed);
+			measure_cell(part, cell, seed, round == runs);
+			progress->done++;
+			progress->seconds -= part->shape.seconds;
+		}
+	}
+	free(order);
+	return seed;
+}
+
+static bool times_waits(const struct bench_plan *plan, const struct bench_part *part)
+{
+	return plan->time_waits && part->workload->times_waits;
+}
+
+/* One workload after the other: their figures are not compared. */
+void measure_plan(struct bench_plan *plan)
+{
+	struct progress progress = {.seconds = plan_length(plan)};
+	uint64_t seed = plan->seed;
+	size_t i;
+
+	for (i = 0; i < plan->count; i++)
+		progress.total += plan->parts[i].count *
+				  (plan->runs + times_waits(plan, &plan->parts[i]));
+	for (i = 0; i < plan->count; i++)
+		seed = measure_part(&plan->parts[i], plan->runs,
+				    times_waits(plan, &plan->parts[i]), seed, &progress);
+	end_progress();
+}
