@@ -7,6 +7,7 @@
 #ifndef PAWL_BENCH_LCG_H
 #define PAWL_BENCH_LCG_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define LCG_MULTIPLIER UINT64_C(6364136223846793005)
@@ -43,6 +44,23 @@ static inline uint64_t lcg_jump(uint64_t state, uint64_t steps)
 static inline uint32_t lcg_below(uint64_t state, uint32_t n)
 {
 	return (uint32_t)(((state >> 32) * n) >> 32);
+}
+
+/* Puts the n numbers into a random order (Fisher and Yates); returns the next
+ * state. */
+static inline uint64_t lcg_shuffle(size_t *order, size_t n, uint64_t state)
+{
+	size_t i;
+
+	for (i = n; i > 1; i--) {
+		size_t j, kept = order[i - 1];
+
+		state = lcg_next(state);
+		j = lcg_below(state, (uint32_t)i);
+		order[i - 1] = order[j];
+		order[j] = kept;
+	}
+	return state;
 }
 
 #endif /* PAWL_BENCH_LCG_H */

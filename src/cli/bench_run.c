@@ -9,22 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fisher and Yates. */
-static uint64_t shuffle(size_t *order, size_t n, uint64_t state)
-{
-	size_t i;
-
-	for (i = n; i > 1; i--) {
-		size_t j, kept = order[i - 1];
-
-		state = lcg_next(state);
-		j = lcg_below(state, (uint32_t)i);
-		order[i - 1] = order[j];
-		order[j] = kept;
-	}
-	return state;
-}
-
 static void measure_cell(const struct bench_part *part, struct bench_cell *cell,
 			 uint64_t seed, bool time_waits)
 {
@@ -78,7 +62,7 @@ static uint64_t measure_part(struct bench_part *part, size_t runs, bool time_wai
 	for (i = 0; i < part->count; i++)
 		order[i] = i;
 	for (round = 0; round < rounds; round++) {
-		seed = shuffle(order, part->count, seed);
+		seed = lcg_shuffle(order, part->count, seed);
 		for (i = 0; i < part->count && !crew_interrupted(); i++) {
 			struct bench_cell *cell = &part->cells[order[i]];
 

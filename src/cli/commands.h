@@ -12,5 +12,6 @@ int check_main(int argc, char **argv);
 int list_main(int argc, char **argv);
 int run_main(int argc, char **argv);
 int sim_main(int argc, char **argv);
+int try_main(int argc, char **argv);
 
 #endif /* PAWL_CLI_COMMANDS_H */

@@ -245,6 +245,29 @@ static const struct option_spec *find_option(const struct usage *usage, const ch
 	       usage->command);
 }
 
+static bool asks_for_help(const char *word)
+{
+	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+int program_at(const struct usage *usage, int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
+		const struct option_spec *o;
+
+		if (strcmp(argv[i], "--") == 0)
+			return i + 1;
+		if (strncmp(argv[i], "--", 2) != 0 || asks_for_help(argv[i]))
+			continue;
+		o = find_option(usage, argv[i] + 2);
+		if (o->value != NULL && strchr(argv[i], '=') == NULL && i + 1 < argc)
+			i++;
+	}
+	return i;
+}
+
 int parse_options(const struct usage *usage, int argc, char **argv)
 {
 	int i, operands = 0;
@@ -266,7 +289,7 @@ int parse_options(const struct usage *usage, int argc, char **argv)
 			only_operands = true;
 			continue;
 		}
-		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+		if (asks_for_help(argv[i])) {
 			print_usage(usage);
 			finish_stdout();
 			exit(0);

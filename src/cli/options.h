@@ -34,6 +34,13 @@ struct usage {
  */
 int parse_options(const struct usage *usage, int argc, char **argv);
 
+/*
+ * Where the words of a program that is to be run begin: after "--", or at the
+ * first word that is neither an option of ours nor the value of one; argc if
+ * there are none. What stands before is for parse_options().
+ */
+int program_at(const struct usage *usage, int argc, char **argv);
+
 /* Lists of whole numbers; duplicates are dropped, the order is kept. */
 enum { NUMBERS_MAX = 64 };
 struct numbers {

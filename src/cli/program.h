@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* Other people's programs: run once, and what that took. */
+#ifndef PAWL_CLI_PROGRAM_H
+#define PAWL_CLI_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct program {
+	char *const *argv;
+	char *const *environment;
+	int in, out, err; /* its files, by our numbers for them */
+	double limit;	  /* seconds after which it is stopped; 0: none */
+};
+
+enum program_end {
+	ENDED_BY_EXIT,
+	ENDED_BY_SIGNAL,
+	ENDED_TOO_SLOW,	   /* by us, at the limit */
+	ENDED_INTERRUPTED, /* by us, on SIGINT or SIGTERM, which are used up */
+};
+
+struct program_outcome {
+	enum program_end end;
+	int code; /* its exit status, or the signal that ended it */
+	double wall_s;
+	double cpu_s;		 /* user and system, also of children it waited for */
+	double context_switches; /* wanted or not */
+	double max_rss;		 /* bytes, of the largest process */
+};
+
+/*
+ * Runs it to its end, in a process group of its own, all of which goes when it
+ * is stopped. Returns false, with errno set, if it cannot be started.
+ */
+bool run_program(const struct program *program, struct program_outcome *outcome);
+
+/*
+ * Refuses what cannot be run under the interposer, or not at all: a program
+ * that is not there, not executable, statically linked or set-user-ID.
+ */
+void require_interposable(const char *name);
+
+/* An open file in memory, for a program to read or write; gives up if there is
+ * none to be had. */
+int memory_file(void);
+
+/* Maps all of a file, NULL if it is empty; gives up if it cannot. */
+const char *map_file(int file, size_t *size);
+void unmap_file(const char *bytes, size_t size);
+
+#endif /* PAWL_CLI_PROGRAM_H */

@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""pawl try: what it refuses, and its verdicts on programs whose behaviour under
+each lock is known, as they look at PAWL_LOCK."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from command import ROOT, CommandTest, main
+
+# Scores 20 under mutex, 5 under mcs+park, and 10 otherwise.
+SCORE = """#!/bin/sh
+case $PAWL_LOCK in
+mutex) score=20 ;; mcs+park) score=5 ;; *) score=10 ;;
+esac
+echo "ignore 7"; echo "score: $score points"
+"""
+
+
+def has_interposer():
+    return os.path.exists(os.path.join(os.path.dirname(CommandTest.pawl),
+                                       "libpawl-pthread.so"))
+
+
+class Refusals(CommandTest):
+    def test_no_program(self):
+        self.assert_refused(["try"], "no program given", "pawl try")
+        self.assert_refused(["try", "--runs", "3", "--"], "no program given")
+
+    def test_program_that_is_not_there(self):
+        self.assert_refused(["try", "--", "no-such-program"], "'no-such-program'", "PATH")
+        self.assert_refused(["try", "--", "./no-such-program"], "./no-such-program")
+
+    def test_program_that_cannot_be_executed(self):
+        self.write("data", "no program")
+        self.assert_refused(["try", "--", "./data"], "./data", "chmod +x")
+        self.assert_refused(["try", "--", "/tmp"], "/tmp", "executed")
+
+    def test_statically_linked_program(self):
+        self.write("main.c", "int main(void) { return 0; }\n")
+        subprocess.run(["cc", "-static", "-o", "static", "main.c"], check=True,
+                       cwd=self.directory.name)
+        self.assert_refused(["try", "--", "./static"], "statically linked", "dynamically")
+
+    def test_program_that_ignores_ld_preload(self):
+        shutil.copy("/bin/true", self.path("true"))
+        os.chmod(self.path("true"), 0o4755)
+        self.assert_refused(["try", "--", "./true"], "set-user-ID", "copy")
+
+    def test_numbers_of_runs(self):
+        for runs in ("0", "-1", "many", "1.5"):
+            self.assert_refused(["try", "--runs", runs, "--", "true"], "--runs", "whole number")
+        self.assert_refused(["try", "--runs", "1000000", "--", "true"], "--runs", "fewer")
+
+    def test_locks(self):
+        self.assert_refused(["try", "--locks", "mutexx", "--", "true"], "'mutexx'", "'mutex'")
+        self.assert_refused(["try", "--locks", "clh+park", "--", "true"], "not offered",
+                            "pawl run --list")
+        self.assert_refused(["try", "--locks", "", "--", "true"], "--locks", "a,b,c")
+
+    def test_metric(self):
+        self.assert_refused(["try", "--metric", "(", "--", "true"], "--metric",
+                            "regular expression")
+        self.assert_refused(["try", "--less", "--", "true"], "--less", "--metric")
+
+    def test_json_file_that_cannot_be_written(self):
+        self.assert_refused(["try", "--json", "missing/r.json", "--", "true"], "missing/r.json",
+                            "directory")
+
+    def test_interposer_that_is_there_already(self):
+        env = dict(os.environ, LD_PRELOAD="/nowhere/libpawl-pthread.so")
+        done = self.run_pawl("try", "--", "true", env=env)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("unset it", done.stderr)
+
+    def test_option_of_the_program_is_not_ours(self):
+        self.assert_refused(["try", "--runs", "0", "ls", "--locks"], "--runs")
+
+
+class Trials(CommandTest):
+    def setUp(self):
+        super().setUp()
+        if not has_interposer():
+            self.skipTest("there is no interposer in sanitized builds")
+
+    def script(self, text):
+        return self.write("program", text, 0o755)
+
+    def results(self, name="r.json"):
+        root = json.loads(self.read(name))
+        self.assertEqual((root["schema"], root["tool"]), (1, "try"))
+        return {result["lock"]: result for result in root["results"]}
+
+    def verdict(self, done):
+        return done.stdout.rstrip("\n").split("\n")[-1]
+
+    def test_the_best_by_a_metric(self):
+        self.script(SCORE)
+        done = self.succeed("try", "--runs", "6", "--metric", "score: ([0-9]+)", "--json",
+                            "r.json", "--", "./program")
+        self.assertIn("mutex is best", self.verdict(done))
+        self.assertIn("2.000 (2.000 to 2.000) times", self.verdict(done))
+        self.assertNotIn("told apart", self.verdict(done))
+        self.assertRegex(done.stdout, r"mcs\+park .* 0\.500 .* worse\n")
+        results = self.results()
+        self.assertEqual(list(results), ["glibc", "mutex", "ttas+park", "mcs+park",
+                                         "hapax+park"])
+        self.assertEqual(results["mutex"]["metric"]["samples"], [20] * 6)
+        self.assertEqual(results["glibc"]["metric"]["median"], 10)
+
+    def test_less_may_be_better(self):
+        self.script(SCORE)
+        done = self.succeed("try", "--runs", "6", "--less", "--metric", "score: ([0-9]+)",
+                            "--locks", "mutex,mcs+park", "--", "./program")
+        self.assertIn("mcs+park is best", self.verdict(done))
+
+    def test_those_as_good_as_the_best_are_named(self):
+        self.script(SCORE)
+        done = self.succeed("try", "--runs", "6", "--less", "--metric", "score: ([0-9]+)",
+                            "--locks", "mcs+park,mutex,hapax+park", "--", "sh", "-c",
+                            "PAWL_LOCK=$(echo $PAWL_LOCK | sed s/hapax/mcs/) ./program")
+        self.assertIn("mcs+park is best", self.verdict(done))
+        self.assertIn("; hapax+park cannot be told apart from it", self.verdict(done))
+
+    def test_glibc_may_be_best(self):
+        self.script(SCORE)
+        done = self.succeed("try", "--runs", "6", "--less", "--metric", "score: ([0-9]+)",
+                            "--locks", "mutex", "--", "./program")
+        self.assertIn("glibc is best", self.verdict(done))
+        done = self.succeed("try", "--runs", "6", "--less", "--metric", "score: ([0-9]+)",
+                            "--locks", "mutex,hapax+park", "--", "./program")
+        self.assertIn("No lock is better than glibc", self.verdict(done))
+        self.assertIn("mutex is worse", self.verdict(done))
+
+    def test_no_difference_is_said(self):
+        done = self.succeed("try", "--runs", "6", "--metric", "[0-9]+", "--", "echo", "42")
+        self.assertIn("No difference", self.verdict(done))
+        self.assertIn("takes no mutex at all", done.stdout)
+
+    def test_too_few_runs_rank_nothing(self):
+        self.script(SCORE)
+        done = self.succeed("try", "--runs", "2", "--metric", "score: ([0-9]+)", "--",
+                            "./program")
+        self.assertIn("--runs 5 or more", self.verdict(done))
+
+    def test_every_run_is_in_the_json(self):
+        self.succeed("try", "--runs", "3", "--locks", "ticket+park", "--json", "r.json", "--",
+                     "true")
+        results = self.results()
+        self.assertEqual(list(results), ["glibc", "ticket+park"])
+        for result in results.values():
+            for key in ("wall_s", "cpu_s", "context_switches", "max_rss"):
+                figure = result[key]
+                self.assertEqual(len(figure["samples"]), 3)
+                self.assertLessEqual(figure["low"], figure["median"])
+                self.assertLessEqual(figure["median"], figure["high"])
+            self.assertTrue(all(s > 0 for s in result["wall_s"]["samples"]))
+        self.assertNotIn("metric", results["glibc"])
+        self.assertIn("acquisitions", results["ticket+park"])
+
+    def test_peak_memory_is_the_programs_own(self):
+        self.succeed("try", "--runs", "1", "--locks", "mutex", "--json", "r.json", "--", "true")
+        self.assertLess(self.results()["glibc"]["max_rss"]["median"], 4 << 20)
+        self.succeed("try", "--runs", "1", "--locks", "mutex", "--json", "r.json", "--",
+                     "python3", "-c", "b = bytearray(64 << 20)")
+        self.assertGreater(self.results()["mutex"]["max_rss"]["median"], 64 << 20)
+
+    def test_failure_under_a_lock_is_reported_and_not_ranked(self):
+        self.script(SCORE + '[ "$PAWL_LOCK" != mutex ] || { echo "went wrong" >&2; exit 3; }\n'
+                    '[ "$PAWL_LOCK" != hapax+park ] || kill -SEGV $$\n')
+        done = self.run_pawl("try", "--runs", "6", "--metric", "score: ([0-9]+)", "--json",
+                             "r.json", "--", "./program")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r'mutex +not ranked: exit status 3: "went wrong"\n')
+        self.assertRegex(done.stdout, r"hapax\+park +not ranked: killed by signal 11 ")
+        self.assertIn("No lock is better than glibc", self.verdict(done))
+        self.assertIn("exit status 3", self.results()["mutex"]["trouble"])
+        self.assertNotIn("metric", self.results()["mutex"])
+
+    def test_failure_under_every_lock(self):
+        self.script("#!/bin/sh\n[ -z \"$PAWL_LOCK\" ]\n")
+        done = self.run_pawl("try", "--runs", "1", "--", "./program")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("Nothing to rank", self.verdict(done))
+
+    def test_other_output_is_reported_if_asked(self):
+        self.script(SCORE)
+        self.succeed("try", "--runs", "1", "--", "./program")
+        done = self.run_pawl("try", "--runs", "1", "--same-output", "--", "./program")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"mutex +not ranked: another output than under glibc\n")
+        self.assertNotRegex(done.stdout, r"hapax\+park +not ranked")
+
+    def test_output_that_always_differs_cannot_be_compared(self):
+        self.script("#!/bin/sh\necho x >>count; wc -c <count\n")
+        done = self.run_pawl("try", "--same-output", "--", "./program")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("leave out --same-output", done.stderr)
+
+    def test_program_that_fails_by_itself(self):
+        done = self.run_pawl("try", "--", "sh", "-c", "echo no luck >&2; exit 4")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('exit status 4: "no luck"', done.stderr)
+
+    def test_metric_that_is_not_in_the_output(self):
+        for text in ("nothing", "score: none", "score: 0", "score: -3"):
+            done = self.run_pawl("try", "--metric", "score: (.*)", "--", "echo", text)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("no number above 0", done.stderr)
+
+    def is_alive(self, path):
+        try:
+            with open(path) as file:
+                return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+        except FileNotFoundError:
+            return False
+
+    def test_program_that_hangs_under_a_lock_is_stopped_with_its_children(self):
+        self.script('#!/bin/sh\n[ "$PAWL_LOCK" != mutex ] || { sleep 1000 & echo $! >child; '
+                    'wait; }\n')
+        done = self.run_pawl("try", "--runs", "1", "--locks", "mutex,hapax+park", "--",
+                             "./program")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"mutex +not ranked: stopped after \d")
+        child = "/proc/%s/stat" % self.read("child").strip()
+        while self.is_alive(child):  # killed, but perhaps not dead yet
+            time.sleep(0.01)
+
+    def test_input_is_the_same_file_each_time(self):
+        self.write("input", "x" * 1234)
+        with open(self.path("input")) as file:
+            self.succeed("try", "--runs", "2", "--locks", "mutex", "--metric", "[0-9]+",
+                         "--json", "r.json", "--", "wc", "-c", stdin=file)
+        for result in self.results().values():
+            self.assertEqual(result["metric"]["samples"], [1234, 1234])
+
+    def interrupt(self, starts, *options):
+        """Sends SIGINT once the program was started so many times."""
+        self.write("starts", "")
+        self.script("#!/bin/sh\necho x >>starts\nsleep 0.01\n"
+                    "[ $(wc -l <starts) -lt %d ] || sleep 1000\n" % starts)
+        with subprocess.Popen([self.pawl, "try", "--runs", "1000", "--locks", "mutex", "--json",
+                               "r.json", *options, "--", "./program"], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              cwd=self.directory.name) as child:
+            while self.read("starts").count("\n") < starts:
+                time.sleep(0.01)
+            child.send_signal(signal.SIGINT)
+            out, err = child.communicate(timeout=60)
+        self.assertEqual(child.returncode, 130, err)
+        return out, err
+
+    def test_interrupt_reports_what_there_is(self):
+        out, err = self.interrupt(20)  # 2 to warm up, 17 complete
+        self.assertIn("interrupted", err)
+        self.assertRegex(out, r"glibc  ")
+        samples = [len(r["wall_s"]["samples"]) for r in self.results().values()]
+        self.assertEqual(sum(samples), 17)
+
+    def test_interrupt_while_warming_up_leaves_nothing(self):
+        out, _ = self.interrupt(2)
+        self.assertEqual(out, "")
+        self.assertFalse(os.path.exists(self.path("r.json")))
+
+    def test_mutexes_are_counted(self):
+        done = self.succeed("try", "--runs", "1", "--locks", "mutex", "--", "pigz", "-c",
+                            self.pawl)
+        found = re.search(r"takes mutexes (\d+) times", done.stdout)
+        self.assertGreater(int(found.group(1)), 10)
+
+    def test_the_readme_says_what_works(self):
+        """Its commands, as they stand there, with a file in place of FILE."""
+        with open(os.path.join(ROOT, "README.md")) as file:
+            commands = re.findall(r"^build/release/(pawl try .*)$", file.read(), re.M)
+        self.assertGreaterEqual(len(commands), 2)
+        self.assertTrue(any("--metric" in command for command in commands))
+        with open(self.path("FILE"), "wb") as file:
+            file.write(os.urandom(200000) * 2)
+        env = dict(os.environ, PATH=os.path.dirname(self.pawl) + ":" + os.environ["PATH"])
+        for command in commands:
+            done = subprocess.run(command, shell=True, env=env, cwd=self.directory.name,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  timeout=120)
+            self.assertEqual(done.returncode, 0, command + ": " + done.stderr)
+            self.assertRegex(self.verdict(done), "best|No difference|No lock")
+
+
+if __name__ == "__main__":
+    main()
