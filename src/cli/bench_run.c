@@ -24,7 +24,7 @@ static void measure_cell(const struct bench_part *part, struct bench_cell *cell,
 			strerror(errno));
 	if (!outcome.exclusive)
 		give_up("EXCLUSION VIOLATED by '%s' with %d thread(s), workload %s: "
-			"replaying the run gives another result than the run did; do not "
+			"what the threads did is not what the shared data say; do not "
 			"use this lock, and report it",
 			cell->subject->name, cell->threads, part->workload->name);
 	if (crew_interrupted())

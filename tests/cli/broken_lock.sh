@@ -1,16 +1,19 @@
 #!/bin/sh
-# A lock that does not exclude: exit status 1, its name on stderr, no ranking,
-# and no result file. A sound one beside it passes.
+# A lock that does not exclude: whatever the workload, exit status 1, its name on
+# stderr, no ranking, and no result file. A sound one beside it passes.
 pawl=$1
 dir=$(mktemp -d) || exit 1
 trap 'rm -r "$dir"' EXIT
 
-"$pawl" bench --locks broken --threads 2 --cs 1000 --runs 3 --seconds 0.2 \
-	--json "$dir/result.json" >"$dir/out" 2>"$dir/err"
-status=$?
-[ $status -eq 1 ] || { echo "exit status $status, not 1"; exit 1; }
-grep -q "EXCLUSION VIOLATED by 'broken'" "$dir/err" || { cat "$dir/err"; exit 1; }
-[ ! -s "$dir/out" ] || { echo "it was ranked:"; cat "$dir/out"; exit 1; }
-[ -z "$(ls "$dir" | grep result)" ] || { echo "result left behind"; exit 1; }
-
-"$pawl" bench --locks ticket --threads 2 --cs 1000 --runs 1 --seconds 0.2 2>&1
+for workload in mutex stress-latency multiwait atomic-exchange atomic-cas; do
+	"$pawl" bench --workload $workload --locks broken --threads 2 --cs 1000 --runs 20 \
+		--seconds 0.1 --json "$dir/result.json" >"$dir/out" 2>"$dir/err"
+	status=$?
+	[ $status -eq 1 ] || { echo "$workload: exit status $status, not 1"; exit 1; }
+	grep -q "EXCLUSION VIOLATED by 'broken'.*$workload" "$dir/err" ||
+		{ cat "$dir/err"; exit 1; }
+	[ ! -s "$dir/out" ] || { echo "it was ranked:"; cat "$dir/out"; exit 1; }
+	[ -z "$(ls "$dir" | grep result)" ] || { echo "result left behind"; exit 1; }
+	"$pawl" bench --workload $workload --locks ticket --threads 2 --cs 1000 \
+		--runs 1 --seconds 0.05 2>&1 || exit 1
+done

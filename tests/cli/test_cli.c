@@ -401,6 +401,34 @@ static void workload_help_names_every_workload_with_its_source(void **state)
 	assert_succeeded();
 	assert_contains(outcome.out, "mutex ");
 	assert_contains(outcome.out, "Reciprocating paper 7.1");
+	assert_contains(outcome.out, "ring ");
+}
+
+static void workload_with_variants_runs_on_these(void **state)
+{
+	(void)state;
+	run("bench --workload ring --dry-run");
+	assert_succeeded();
+	assert_contains(outcome.out, "locks: load cas exchange fetch-add\n");
+	assert_refused("bench --workload ring --locks ticket", "'ticket'", "pawl list");
+	assert_refused("bench --workload ring --locks fetchadd", "'fetchadd'",
+		       "'fetch-add'");
+}
+
+/* Of several workloads, one that can do nothing of what was asked is left out. */
+static void workload_without_lock_or_threads_is_left_out_with_a_warning(void **state)
+{
+	(void)state;
+	run("bench --workload mutex,ring,multiwait --locks ticket --threads 1 --dry-run");
+	assert_succeeded();
+	assert_contains(outcome.out, "workload mutex");
+	assert_null(strstr(outcome.out, "workload ring"));
+	assert_contains(outcome.err, "ring: left out");
+	assert_contains(outcome.err, "multiwait: left out");
+	assert_contains(outcome.err, "--threads");
+	run("bench --workload ring --threads 1 --dry-run");
+	assert_int_equal(outcome.status, 2);
+	assert_contains(outcome.err, "nothing is left");
 }
 
 static void unknown_workload_names_the_nearest(void **state)
@@ -589,6 +617,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(default_locks_are_all_and_pthread),
 		cmocka_unit_test(ranking_ends_in_a_sentence_with_its_error),
 		cmocka_unit_test(workload_help_names_every_workload_with_its_source),
+		cmocka_unit_test(workload_with_variants_runs_on_these),
+		cmocka_unit_test(
+			workload_without_lock_or_threads_is_left_out_with_a_warning),
 		cmocka_unit_test(unknown_workload_names_the_nearest),
 		cmocka_unit_test(more_threads_than_cpus_draw_a_warning),
 		cmocka_unit_test(json_has_context_and_every_sample),

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Multi-waiting: ten locks. The leader takes all of them in ascending order and
+ * releases them in descending order; every other thread takes and releases one
+ * at random. So several threads may wait for what the leader holds, which is the
+ * worst case of Hemlock, where they all poll one word (Hemlock paper, section
+ * 5.6). As there, what counts is the leader's steps; the others' are a figure
+ * besides.
+ *
+ * Departs: under each lock a counter is raised, which the paper's empty sections
+ * do not do; it shows in the end whether the locks did exclude.
+ */
+#include "lcg.h"
+#include "workload.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { LOCKS = 10 };
+
+struct guarded {
+	struct bench_lock lock;
+	PAWL_SEQUESTER uint64_t taken; /* under the lock */
+};
+
+struct multiwait {
+	struct guarded locks[LOCKS];
+	PAWL_SEQUESTER pawl_atomic64 stop;
+	const struct bench_subject *subject;
+};
+
+struct multiwait_thread {
+	PAWL_SEQUESTER struct multiwait *bench;
+	uint64_t own;
+	uint64_t episodes;
+	bool leader;
+};
+
+static void lead(struct multiwait *bench)
+{
+	const struct bench_subject *subject = bench->subject;
+	int i;
+
+	for (i = 0; i < LOCKS; i++) {
+		subject->lock(&bench->locks[i].lock);
+		bench->locks[i].taken++;
+	}
+	while (i-- > 0)
+		subject->unlock(&bench->locks[i].lock);
+}
+
+static void follow(struct multiwait *bench, uint64_t random)
+{
+	struct guarded *one = &bench->locks[lcg_below(random, LOCKS)];
+
+	bench->subject->lock(&one->lock);
+	one->taken++;
+	bench->subject->unlock(&one->lock);
+}
+
+/* No deadlock: a follower holds one lock at a time and waits for nothing then. */
+static void work(void *member)
+{
+	struct multiwait_thread *me = member;
+
+	do {
+		if (me->leader)
+			lead(me->bench);
+		else
+			follow(me->bench, me->own = lcg_next(me->own));
+		me->episodes++;
+		/* Relaxed: only says when to end. */
+	} while (pawl_load_relaxed(&me->bench->stop) == 0);
+}
+
+static bool run(const struct bench_subject *subject, const struct bench_shape *shape,
+		struct bench_outcome *outcome)
+{
+	static struct multiwait bench; /* outlives threads that cannot be joined */
+	struct multiwait_thread *threads = workload_members(shape->threads,
+							    sizeof(*threads));
+	uint64_t taken = 0, followed = 0;
+	double elapsed;
+	int i;
+
+	if (threads == NULL)
+		return false;
+	bench = (struct multiwait){.subject = subject};
+	for (i = 0; i < LOCKS; i++)
+		begin_lock(subject, &bench.locks[i].lock);
+	for (i = 0; i < shape->threads; i++) {
+		threads[i].bench = &bench;
+		threads[i].own = shape->seed + (uint64_t)i;
+		threads[i].leader = i == 0;
+	}
+	elapsed = workload_crew(shape, work, threads, sizeof(*threads), &bench.stop,
+				outcome);
+	if (elapsed < 0)
+		return false;
+	for (i = 1; i < shape->threads; i++)
+		followed += threads[i].episodes;
+	for (i = 0; i < LOCKS; i++) {
+		taken += bench.locks[i].taken;
+		end_lock(subject, &bench.locks[i].lock);
+	}
+	outcome->episodes = threads[0].episodes;
+	outcome->ops_per_s = outcome->value = (double)threads[0].episodes / elapsed;
+	outcome->fairness = NAN; /* they do different things */
+	outcome->figures[0] = (double)followed / elapsed;
+	outcome->exclusive = taken == LOCKS * threads[0].episodes + followed;
+	free(threads);
+	return true;
+}
+
+const struct workload workload_multiwait = {
+	.name = "multiwait",
+	.about = "ten locks, a leader that takes them all, others that take one",
+	.source = "Hemlock paper 5.6",
+	.unit = "ops/s",
+	.run = run,
+	.many_locks = true,
+	.least_threads = 2,
+	.figures = {"others_per_s"},
+};
