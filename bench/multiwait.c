@@ -7,8 +7,9 @@
  * 5.6). As there, what counts is the leader's steps; the others' are a figure
  * besides.
  *
- * Departs: under each lock a counter is raised, which the paper's empty sections
- * do not do; it shows in the end whether the locks did exclude.
+ * Departs: under each lock a random number generator is advanced by a step, which
+ * the paper's empty sections do not do; replayed, they show whether the locks did
+ * exclude.
  */
 #include "lcg.h"
 #include "workload.h"
@@ -20,7 +21,7 @@ enum { LOCKS = 10 };
 
 struct guarded {
 	struct bench_lock lock;
-	PAWL_SEQUESTER uint64_t taken; /* under the lock */
+	PAWL_SEQUESTER uint64_t shared; /* under the lock */
 };
 
 struct multiwait {
@@ -33,6 +34,7 @@ struct multiwait_thread {
 	PAWL_SEQUESTER struct multiwait *bench;
 	uint64_t own;
 	uint64_t episodes;
+	uint64_t taken[LOCKS]; /* how often, by a follower */
 	bool leader;
 };
 
@@ -43,19 +45,24 @@ static void lead(struct multiwait *bench)
 
 	for (i = 0; i < LOCKS; i++) {
 		subject->lock(&bench->locks[i].lock);
-		bench->locks[i].taken++;
+		bench->locks[i].shared = lcg_next(bench->locks[i].shared);
 	}
 	while (i-- > 0)
 		subject->unlock(&bench->locks[i].lock);
 }
 
-static void follow(struct multiwait *bench, uint64_t random)
+static void follow(struct multiwait *bench, struct multiwait_thread *me)
 {
-	struct guarded *one = &bench->locks[lcg_below(random, LOCKS)];
+	struct guarded *one;
+	uint32_t i;
 
+	me->own = lcg_next(me->own);
+	i = lcg_below(me->own, LOCKS);
+	one = &bench->locks[i];
 	bench->subject->lock(&one->lock);
-	one->taken++;
+	one->shared = lcg_next(one->shared);
 	bench->subject->unlock(&one->lock);
+	me->taken[i]++;
 }
 
 /* No deadlock: a follower holds one lock at a time and waits for nothing then. */
@@ -67,10 +74,22 @@ static void work(void *member)
 		if (me->leader)
 			lead(me->bench);
 		else
-			follow(me->bench, me->own = lcg_next(me->own));
+			follow(me->bench, me);
 		me->episodes++;
 		/* Relaxed: only says when to end. */
 	} while (pawl_load_relaxed(&me->bench->stop) == 0);
+}
+
+/* Replays what happened under one lock. */
+static bool excluded(const struct multiwait *bench,
+		     const struct multiwait_thread *threads, int count, int lock)
+{
+	uint64_t steps = threads[0].episodes;
+	int i;
+
+	for (i = 1; i < count; i++)
+		steps += threads[i].taken[lock];
+	return bench->locks[lock].shared == lcg_jump(0, steps);
 }
 
 static bool run(const struct bench_subject *subject, const struct bench_shape *shape,
@@ -79,7 +98,7 @@ static bool run(const struct bench_subject *subject, const struct bench_shape *s
 	static struct multiwait bench; /* outlives threads that cannot be joined */
 	struct multiwait_thread *threads = workload_members(shape->threads,
 							    sizeof(*threads));
-	uint64_t taken = 0, followed = 0;
+	uint64_t followed = 0;
 	double elapsed;
 	int i;
 
@@ -99,15 +118,15 @@ static bool run(const struct bench_subject *subject, const struct bench_shape *s
 		return false;
 	for (i = 1; i < shape->threads; i++)
 		followed += threads[i].episodes;
+	outcome->exclusive = true;
 	for (i = 0; i < LOCKS; i++) {
-		taken += bench.locks[i].taken;
+		outcome->exclusive &= excluded(&bench, threads, shape->threads, i);
 		end_lock(subject, &bench.locks[i].lock);
 	}
 	outcome->episodes = threads[0].episodes;
 	outcome->ops_per_s = outcome->value = (double)threads[0].episodes / elapsed;
 	outcome->fairness = NAN; /* they do different things */
 	outcome->figures[0] = (double)followed / elapsed;
-	outcome->exclusive = taken == LOCKS * threads[0].episodes + followed;
 	free(threads);
 	return true;
 }
