@@ -6,6 +6,7 @@
  */
 #include <sim/runtime.h>
 
+#include "../src/runtime/leases.h"
 #include "../src/runtime/parking.h"
 
 #include <pawl/runtime.h>
@@ -24,6 +25,10 @@ uint64_t sim_mutex_bypass = 1 << 20;
 
 static uint64_t blocks_used;
 
+/* Handles, in the order of their threads' first use. */
+static struct pawl_lease_handle lease_handles[SIM_MAX_LEASE_HANDLES];
+static uint32_t lease_handles_used;
+
 void sim_reset(void)
 {
 	size_t used = sim_waiting_slots * sizeof(pawl_atomic64);
@@ -33,6 +38,9 @@ void sim_reset(void)
 	memset(sim_hapax_vw_slots, 0, used);
 	memset(pawl_buckets, 0, sizeof(*pawl_buckets) << PAWL_BUCKET_BITS);
 	blocks_used = 0;
+	memset(lease_handles, 0, sizeof(lease_handles));
+	lease_handles_used = 0;
+	pawl_lease_forget();
 }
 
 size_t sim_thread_size(void)
@@ -97,6 +105,43 @@ void pawl_os_yield(void)
 uint64_t pawl_os_now(void)
 {
 	return 0;
+}
+
+struct pawl_lease_handle *pawl_lease_handle_of(uint64_t id)
+{
+	return &lease_handles[id];
+}
+
+__attribute__((no_sanitize_thread)) struct pawl_lease_handle *pawl_lease_self_slow(void)
+{
+	struct pawl_lease_handle *h = &lease_handles[lease_handles_used];
+
+	if (lease_handles_used == SIM_MAX_LEASE_HANDLES)
+		pawl_die("more threads with leases than the simulator has room for");
+	pawl_at_thread_exit();
+	h->id = lease_handles_used++;
+	h->claim.raw = (uint64_t)PAWL_LEASE_LEASED << PAWL_LEASE_STATE_SHIFT | h->id;
+	return pawl_self()->lease = h;
+}
+
+void pawl_lease_handle_free(struct pawl_lease_handle *h)
+{
+	(void)h;
+}
+
+void pawl_lease_count(struct pawl_lease_handle *h, enum lease_count what)
+{
+	(void)h, (void)what;
+}
+
+bool pawl_lease_barrier(uint64_t cpu)
+{
+	return cpu < LEASE_CPUS ? sim_heavy_fence_cpu((unsigned)cpu) : sim_heavy_fence();
+}
+
+bool pawl_lease_barrier_all(void)
+{
+	return sim_heavy_fence();
 }
 
 /* A bucket's lock, in place of src/runtime/guard.c, which is checked by itself. */

@@ -5,6 +5,9 @@
 
 #include <sim/seam.h>
 
+/* Threads that use leases, in one execution. */
+enum { SIM_MAX_LEASE_HANDLES = 8 };
+
 /* Puts waiting arrays and hapax supply back to the state of a new process. */
 void sim_reset(void);
 

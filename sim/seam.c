@@ -44,6 +44,20 @@ bool sim_heavy_fence(void)
 	return sim_membarrier_works;
 }
 
+bool sim_heavy_fence_cpu(unsigned cpu)
+{
+	if (sim_membarrier_works)
+		sim_engine->fence_cpu(cpu, SITE);
+	else
+		sim_engine->fence(SIM_FENCE_FULL, SITE);
+	return sim_membarrier_works;
+}
+
+unsigned sim_cpu(void)
+{
+	return sim_engine->cpu(SITE);
+}
+
 uint64_t sim_await(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t to,
 		   int order)
 {

@@ -48,6 +48,10 @@ struct sim_engine {
 		    const void *site);
 	uint64_t (*fetch_add)(uint64_t *p, uint64_t n, int order, const void *site);
 	void (*fence)(enum sim_fence kind, const void *site);
+	/* A heavy fence against what runs on one CPU; and the CPU that the caller
+	 * runs on. NULL where threads have no CPUs. */
+	void (*fence_cpu)(unsigned cpu, const void *site);
+	unsigned (*cpu)(const void *site);
 	/* Returns the value that ended the wait. */
 	uint64_t (*await)(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t to,
 			  int order, const void *site);
@@ -79,6 +83,8 @@ void sim_fence(enum sim_fence kind);
  * membarrier: sim_membarrier_works. */
 extern bool sim_membarrier_works;
 bool sim_heavy_fence(void);
+bool sim_heavy_fence_cpu(unsigned cpu);
+unsigned sim_cpu(void);
 uint64_t sim_await(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t to,
 		   int order);
 bool sim_sleep(const uint64_t *p, uint64_t expected, bool timed);

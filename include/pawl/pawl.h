@@ -14,6 +14,7 @@
 #include <pawl/hemlock_oh1.h>
 #include <pawl/hemlock_oh2.h>
 #include <pawl/hemlock_overlap.h>
+#include <pawl/lease.h>
 #include <pawl/mcs.h>
 #include <pawl/mutex.h>
 #include <pawl/reciprocating.h>

@@ -13,6 +13,9 @@
  *   pawl_spin_begin(spin, ns)
  *   pawl_spin_again(spin) lets a while pass before the next poll, longer each
  *                         time; false once ns nanoseconds are used up
+ *   pawl_cpu_now(told)    the CPU that this thread runs on, read anew each time from
+ *                         where the system keeps it up to date; told == NULL: by
+ *                         asking the CPU, where it can be asked
  *   pawl_at_thread_exit() arranges that this thread's storage is tidied up by
  *                         pawl_thread_exit() before it goes away
  *   PAWL_WAITING_SLOTS    slots in each waiting array, a power of two
@@ -26,6 +29,7 @@
 
 #include <pawl/atomic.h>
 
+struct pawl_lease_handle;
 struct pawl_node;
 
 /* What a thread waits on in the reciprocating locks; one is enough, for a
@@ -47,6 +51,7 @@ struct pawl_thread {
 	/* From here on touched by this thread alone. */
 	PAWL_SEQUESTER uint64_t next_hapax; /* 0 modulo the block = draw one */
 	struct pawl_node *free_nodes;	    /* mcs, clh */
+	struct pawl_lease_handle *lease;    /* lease: NULL until first used */
 	uint64_t coin;			    /* state of pawl_one_in */
 	char identity[2];		    /* tidex: only their addresses count */
 	bool exit_arranged;		    /* pawl_at_thread_exit was called */

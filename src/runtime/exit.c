@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The end of a thread's dealings with pawl; the same for every back end. */
+#include "leases.h"
+
 #include <pawl/runtime.h>
 
 void pawl_thread_exit(struct pawl_thread *self)
@@ -8,6 +10,7 @@ void pawl_thread_exit(struct pawl_thread *self)
 	/* Ends when the successor that was let in last gets to run. */
 	pawl_await_eq_acquire(&self->overlap_grant, 0,
 			      PAWL_SPIN); /* [E] of hemlock_overlap.h */
+	pawl_lease_exit(self);
 	while (self->free_nodes != NULL) {
 		struct pawl_node *node = self->free_nodes;
 

@@ -26,6 +26,27 @@ bool pawl_os_barrier_prepare(void);
 bool pawl_os_barrier(void);
 
 /*
+ * The same for threads that run on one CPU, of those that have pawl_os_cpu_word
+ * say so: who is elsewhere, or not running, has passed or will pass a barrier
+ * on the way there. False, having done nothing, where the system cannot.
+ */
+bool pawl_os_barrier_cpu_prepare(void);
+bool pawl_os_barrier_cpu(unsigned cpu);
+
+/*
+ * Where the system keeps the number of the CPU that the calling thread runs on,
+ * up to date whenever that thread looks; NULL if it does not for this thread.
+ */
+const uint32_t *pawl_os_cpu_word(void);
+
+/* The same for the thread's concurrency id: no two running threads have the same
+ * one, and all are less than the number of threads, and of CPUs. */
+const uint32_t *pawl_os_cid_word(void);
+
+/* How many CPUs there can ever be; their numbers are less. */
+unsigned pawl_os_possible_cpus(void);
+
+/*
  * Arranges that run(argument) is called when the calling thread exits, while
  * its thread-local storage is still there. Returns false if that is not
  * possible, such as for want of memory.

@@ -4,18 +4,21 @@
 #include "os.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sched.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-static int membarrier(int command)
+static int membarrier(int command, unsigned flags, unsigned cpu)
 {
 	int saved = errno;
-	int result = (int)syscall(SYS_membarrier, command, 0, 0);
+	int result = (int)syscall(SYS_membarrier, command, flags, cpu);
 
 	errno = saved;
 	return result;
@@ -23,12 +26,91 @@ static int membarrier(int command)
 
 bool pawl_os_barrier_prepare(void)
 {
-	return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+	return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
 bool pawl_os_barrier(void)
 {
-	return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0;
+	return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+/* The rseq flavour is the one that can be aimed; it is a barrier as well. */
+bool pawl_os_barrier_cpu_prepare(void)
+{
+	return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0;
+}
+
+bool pawl_os_barrier_cpu(unsigned cpu)
+{
+	return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, MEMBARRIER_CMD_FLAG_CPU,
+			  cpu) == 0;
+}
+
+/*
+ * The area that glibc 2.35 and later registers with the kernel for each thread.
+ * The layout is the kernel's, given here because its header's grows. Never
+ * cpu_id_start: some allocators keep something else there.
+ */
+struct rseq_area {
+	uint32_t cpu_id_start, cpu_id;
+	uint64_t rseq_cs;
+	uint32_t flags, node_id, mm_cid;
+};
+enum { RSEQ_WITH_CID = 28, RSEQ_FIRST = 20, RSEQ_OLD = 32 };
+
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned __rseq_size __attribute__((weak));
+
+static const struct rseq_area *rseq_area(void)
+{
+	if (&__rseq_size == NULL || __rseq_size == 0)
+		return NULL;
+	return (const struct rseq_area *)((char *)__builtin_thread_pointer() +
+					  __rseq_offset);
+}
+
+const uint32_t *pawl_os_cpu_word(void)
+{
+	const struct rseq_area *area = rseq_area();
+
+	/* Negative: this thread is not registered, though others are. */
+	if (area == NULL || (int32_t)area->cpu_id < 0)
+		return NULL;
+	return &area->cpu_id;
+}
+
+const uint32_t *pawl_os_cid_word(void)
+{
+	/* glibc says how much of the area it knows, not how much the kernel
+	 * fills: of the area's first 32 bytes, all that it has. */
+	bool filled = __rseq_size >= RSEQ_WITH_CID && __rseq_size != RSEQ_OLD;
+
+	if (pawl_os_cpu_word() == NULL)
+		return NULL;
+	if (!filled && (__rseq_size == RSEQ_FIRST || __rseq_size == RSEQ_OLD))
+		filled = getauxval(AT_RSEQ_FEATURE_SIZE) >= RSEQ_WITH_CID;
+	return filled ? &rseq_area()->mm_cid : NULL;
+}
+
+/* "0-3" or "0-3,8-11": one more than the last number. */
+unsigned pawl_os_possible_cpus(void)
+{
+	int saved = errno;
+	int file = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
+	char text[256];
+	ssize_t length = file >= 0 ? read(file, text, sizeof(text)) : -1, i;
+	unsigned last = 0;
+
+	if (file >= 0)
+		close(file);
+	errno = saved;
+	for (i = 0; i < length; i++)
+		if (text[i] >= '0' && text[i] <= '9')
+			last = 10 * last + (unsigned)(text[i] - '0');
+		else if (text[i] != '\n')
+			last = 0;
+	/* Without that file any number may come: most systems' limit, then. */
+	return length > 0 && length < (ssize_t)sizeof(text) ? last + 1 : CPU_SETSIZE;
 }
 
 static const uint32_t *low_half(const pawl_atomic64 *word)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A thread's storage, from first use to exit. */
+#include "fences.h"
 #include "os.h"
 #include "parking.h"
 
@@ -32,11 +33,13 @@ uint64_t pawl_seed_native(void)
 }
 
 /* Draw from a block of its own: the parent goes on with the old one. The
- * parking table is full of threads that are not there. */
+ * parking table is full of threads that are not there, and so is the barrier's
+ * queue. */
 static void forked(void)
 {
 	pawl_self()->next_hapax = 0;
 	pawl_park_forget();
+	pawl_fence_forget();
 }
 
 __attribute__((constructor)) static void watch_forks(void)

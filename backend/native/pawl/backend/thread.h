@@ -47,6 +47,13 @@ static inline bool pawl_one_in(unsigned n)
 	return (x >> 32) % n == 0;
 }
 
+static inline uint64_t pawl_cpu_now(const uint32_t *told)
+{
+	if (__builtin_expect(told == NULL, false))
+		return pawl_arch_cpu();
+	return *(const volatile uint32_t *)told;
+}
+
 static inline void pawl_at_thread_exit(void)
 {
 	if (__builtin_expect(!pawl_self()->exit_arranged, false))

@@ -32,6 +32,12 @@ static inline bool pawl_spin_again(struct pawl_spin *spin)
 	return false;
 }
 
+/* The engine knows CPUs; a thread that is bound to none is told so. */
+static inline uint64_t pawl_cpu_now(const uint32_t *told)
+{
+	return told != NULL ? *told : sim_cpu();
+}
+
 static inline void pawl_at_thread_exit(void)
 {
 	pawl_self()->exit_arranged = true;

@@ -37,3 +37,15 @@ static inline void pawl_arch_release_fence(void)
 	pawl_arch_full_fence();
 }
 #endif
+
+#ifndef pawl_arch_cpu
+static inline uint64_t pawl_arch_cpu(void)
+{
+	return UINT64_MAX >> 16;
+}
+
+static inline int pawl_arch_has_cpu(void)
+{
+	return 0;
+}
+#endif

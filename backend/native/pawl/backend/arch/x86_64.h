@@ -20,3 +20,21 @@ static inline void pawl_arch_release_fence(void)
 	__asm__ __volatile__("" ::: "memory");
 }
 #define pawl_arch_release_fence pawl_arch_release_fence
+
+/* RDPID; Linux keeps the number in the low 12 bits, the node above them. */
+static inline uint64_t pawl_arch_cpu(void)
+{
+	uint64_t number;
+
+	__asm__ __volatile__("rdpid %0" : "=r"(number));
+	return number & 0xFFF;
+}
+
+static inline int pawl_arch_has_cpu(void)
+{
+	uint32_t a = 7, b, c = 0, d;
+
+	__asm__("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+	return c >> 22 & 1;
+}
+#define pawl_arch_cpu pawl_arch_cpu
