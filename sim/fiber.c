@@ -169,9 +169,14 @@ void sim_fiber_free(struct sim_fiber *fiber)
 	free(fiber);
 }
 
+static uintptr_t top_of(const struct sim_fiber *fiber)
+{
+	return ((uintptr_t)fiber->stack + fiber->stack_size) & ~(uintptr_t)15;
+}
+
 void sim_fiber_start(struct sim_fiber *fiber, void (*run)(void *argument), void *argument)
 {
-	uintptr_t top = ((uintptr_t)fiber->stack + fiber->stack_size) & ~(uintptr_t)15;
+	uintptr_t top = top_of(fiber);
 	/* Once the frame is popped, the stack is aligned for the entry's call. */
 	uintptr_t *frame = (uintptr_t *)(top - 16) - SAVED_WORDS;
 	int i;
@@ -210,4 +215,27 @@ void *sim_fiber_stack(const struct sim_fiber *fiber, size_t *size)
 {
 	*size = fiber->stack_size;
 	return fiber->stack;
+}
+
+const void *sim_fiber_live(const struct sim_fiber *fiber, size_t *size)
+{
+	*size = top_of(fiber) - (uintptr_t)fiber->here;
+	return fiber->here;
+}
+
+__attribute__((no_sanitize_address)) void sim_fiber_put(struct sim_fiber *fiber,
+							const void *live, size_t size)
+{
+	/* What lies below is cleared, as far as a call or two reach: padding that
+	 * becomes live is then the same whenever the same is put back. */
+	enum { BELOW = 1024 / sizeof(uint64_t) };
+	const uint64_t *from = live;
+	uint64_t *to = (uint64_t *)(top_of(fiber) - size);
+	size_t i;
+
+	fiber->here = to;
+	for (i = 0; i < size / sizeof(*to); i++)
+		to[i] = from[i];
+	for (i = 1; i <= BELOW; i++)
+		*(to - i) = 0;
 }

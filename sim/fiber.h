@@ -35,4 +35,12 @@ void sim_fiber_yield(struct sim_fiber *fiber);
 /* The lowest address and the size of the fiber's stack. */
 void *sim_fiber_stack(const struct sim_fiber *fiber, size_t *size);
 
+/*
+ * The live part of the stack of a fiber that has yielded; and putting such a
+ * part back, copied before, so that the fiber goes on from there once more.
+ * Neither calls anything that AddressSanitizer would stop.
+ */
+const void *sim_fiber_live(const struct sim_fiber *fiber, size_t *size);
+void sim_fiber_put(struct sim_fiber *fiber, const void *live, size_t size);
+
 #endif /* SIM_FIBER_H */

@@ -101,9 +101,16 @@ static const char alphabet[] =
 const char *verdict_name(enum verdict verdict)
 {
 	static const char *const names[] = {
-		"passed",	 "exclusion",	   "data race",
-		"deadlock",	 "lost wake-up",   "bypass bound exceeded",
-		"FIFO violated", "use after free", "assertion",
+		"passed",
+		"exclusion",
+		"data race",
+		"stale data",
+		"deadlock",
+		"lost wake-up",
+		"bypass bound exceeded",
+		"FIFO violated",
+		"use after free",
+		"assertion",
 		"limit reached",
 	};
 

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The simulated machine: cores with store buffers, threads that are fibers,
+ * and the memory that they have written. A state is all of it; a choice leads
+ * from one to the next.
+ */
+#ifndef CORES_MACHINE_H
+#define CORES_MACHINE_H
+
+#include "cores.h"
+#include "memory.h"
+
+#include <stdio.h>
+
+enum { BUFFER_SIZE = 12, MAX_CHOICES = 36 };
+
+enum request_kind {
+	REQUEST_LOAD,
+	REQUEST_STORE,
+	REQUEST_EXCHANGE,
+	REQUEST_CAS,
+	REQUEST_ADD,
+	REQUEST_FENCE,
+	REQUEST_BARRIER,
+	REQUEST_AWAIT,
+	REQUEST_CPU,
+	REQUEST_COIN,
+	REQUEST_NONE, /* it has returned */
+};
+
+/* What a thread will do in its next step. */
+struct request {
+	enum request_kind kind;
+	int order;	 /* or kind of wait */
+	unsigned behind; /* barrier: cores that it has still to reach */
+	uint64_t *word;
+	uint64_t value, to;
+	const void *site;
+};
+
+struct task {
+	int8_t core; /* -1: preempted, or has not run yet */
+	bool interrupted;
+	uint64_t serial;
+	char *arena; /* what it allocates next */
+	struct request request;
+};
+
+/* A core drains its buffer whenever another thread comes to run on it. */
+struct core {
+	int8_t thread; /* -1: none, which is like one that takes no step */
+	uint8_t count;
+	struct {
+		uint64_t *word;
+		uint64_t value;
+	} buffer[BUFFER_SIZE];
+};
+
+struct machine {
+	struct core cores[CORES_MAX_CPUS];
+	struct task tasks[CORES_MAX_THREADS];
+	enum verdict verdict; /* other than passed: something went wrong */
+	int last;	      /* thread that took the last step */
+};
+
+extern struct machine machine;
+extern char machine_message[256];
+
+enum choice_kind {
+	CHOICE_RUN, /* moves to the core, if need be, and takes a step */
+	CHOICE_DRAIN,
+	CHOICE_INTERRUPT,
+	CHOICE_MOVE, /* nothing but a move; nowhere, if the core is NOWHERE */
+};
+
+enum { NOWHERE = 0xff };
+
+struct choice {
+	uint8_t kind, thread, core;
+	uint8_t more; /* barrier: the core it reaches; coin: how it falls */
+};
+
+/* Leaves out nothing, M1 to M5: the search's own test. */
+extern bool machine_naive;
+
+/* Makes a machine in which the program is set up and has taken no step. */
+void machine_start(const struct cores_program *program);
+/* Puts all memory back to what it was before. */
+void machine_stop(void);
+
+/* Lists what may happen next; the thread that ran last comes first. */
+int machine_choices(struct choice choices[MAX_CHOICES]);
+/* The thread whose stack a choice changes; -1 if none. */
+int machine_runs(const struct choice *choice);
+/* Makes it happen. The thread's stack must be that of this state. */
+void machine_perform(const struct choice *choice);
+bool machine_finished(void); /* all threads returned, all buffers are empty */
+void machine_run_finished(void);
+
+/* The live part of a thread's stack. */
+const void *machine_stack(int thread, size_t *size);
+void machine_put_stack(int thread, const void *live, size_t size);
+/* A fingerprint of everything but the stacks. */
+uint64_t machine_hash(uint64_t seed);
+uint64_t machine_hash_words(uint64_t seed, const uint64_t *words, size_t count);
+
+/* What a thread on this core would read. */
+uint64_t machine_view(int core, const uint64_t *word);
+
+/* Writes a line about a choice, which is performed next. */
+void trace_tell(FILE *out, const struct choice *choice);
+
+#endif /* CORES_MACHINE_H */

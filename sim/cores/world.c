@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The seam as the checked program sees it: what a thread asks for is left in
+ * its task, and the machine decides when it gets an answer. Loads of words that
+ * no other thread writes are answered at once (M5 of machine.c).
+ *
+ * This file runs on fibers whose stacks are copied: it must not be sanitized.
+ */
+#include "world.h"
+
+#include <sim/fiber.h>
+#include <sim/runtime.h>
+
+#include <stdarg.h>
+#include <string.h>
+
+enum { STACK_SIZE = 64 << 10, ARENA_SIZE = 64 << 10, SHARED = CORES_MAX_THREADS };
+
+char machine_message[256];
+
+static const struct cores_program *program;
+static int current = -1; /* thread that runs; -1: the engine itself */
+static int prepared;	 /* thread whose first uses are played before the start */
+static uint64_t answer;	 /* to the request of the thread that is resumed */
+static bool interrupt;	 /* instead of an answer */
+
+static struct sim_fiber *fibers[CORES_MAX_THREADS];
+static void *storage[CORES_MAX_THREADS];
+/* One arena for each thread, and one for what is there before. */
+static char arenas[CORES_MAX_THREADS + 1][ARENA_SIZE] __attribute__((aligned(128)));
+static char *shared_arena;
+
+void world_write(uint64_t *word, uint64_t value)
+{
+	if (memory_track(word))
+		*word = value;
+	else
+		cores_fail(VERDICT_ASSERTION, "more than %d words are written",
+			   MAX_TRACKED);
+}
+
+static uint64_t ask(struct request request)
+{
+	int me = current;
+
+	for (;;) {
+		machine.tasks[me].request = request;
+		sim_fiber_yield(fibers[me]);
+		if (!interrupt)
+			return answer;
+		interrupt = false;
+		program->handler(program->context, me);
+	}
+}
+
+int cores_thread(void)
+{
+	return current;
+}
+
+void cores_fail(enum verdict verdict, const char *format, ...)
+{
+	va_list arguments;
+
+	if (machine.verdict == VERDICT_PASSED) {
+		va_start(arguments, format);
+		vsnprintf(machine_message, sizeof(machine_message), format, arguments);
+		va_end(arguments);
+		machine.verdict = verdict;
+	}
+	if (current >= 0)
+		for (;;)
+			ask((struct request){.kind = REQUEST_NONE});
+}
+
+static void on_no_stack(const void *p)
+{
+	size_t size;
+	int t;
+
+	for (t = 0; t < program->threads; t++) {
+		const char *stack = sim_fiber_stack(fibers[t], &size);
+
+		if ((const char *)p >= stack && (const char *)p < stack + size)
+			cores_fail(VERDICT_ASSERTION,
+				   "a word on a stack is shared, which the core model "
+				   "does not follow");
+	}
+}
+
+static uint64_t load(const uint64_t *p, int order, const void *site)
+{
+	if (current < 0)
+		return *p;
+	if (!machine_naive && memory_is_private(p, current)) { /* M5 */
+		int core = machine.tasks[current].core;
+
+		return core < 0 ? *p : machine_view(core, p);
+	}
+	return ask((struct request){REQUEST_LOAD, order, 0, (uint64_t *)p, 0, 0, site});
+}
+
+static void store(uint64_t *p, uint64_t value, int order, const void *site)
+{
+	if (current < 0) {
+		world_write(p, value);
+		return;
+	}
+	on_no_stack(p);
+	memory_note_writer(p, current);
+	ask((struct request){REQUEST_STORE, order, 0, p, value, 0, site});
+}
+
+uint64_t world_update(const struct request *r, uint64_t old)
+{
+	switch (r->kind) {
+	case REQUEST_EXCHANGE:
+		return r->value;
+	case REQUEST_ADD:
+		return old + r->value;
+	default:
+		return old == r->value ? r->to : old;
+	}
+}
+
+static uint64_t modify(struct request request)
+{
+	uint64_t old;
+
+	if (current >= 0) {
+		on_no_stack(request.word);
+		memory_note_writer(request.word, current);
+		return ask(request);
+	}
+	old = *request.word;
+	world_write(request.word, world_update(&request, old));
+	return old;
+}
+
+static uint64_t exchange(uint64_t *p, uint64_t value, int order, const void *site)
+{
+	return modify((struct request){REQUEST_EXCHANGE, order, 0, p, value, 0, site});
+}
+
+static bool cas(uint64_t *p, uint64_t from, uint64_t to, int order, int failure_order,
+		const void *site)
+{
+	(void)failure_order;
+	return modify((struct request){REQUEST_CAS, order, 0, p, from, to, site}) == from;
+}
+
+static uint64_t fetch_add(uint64_t *p, uint64_t n, int order, const void *site)
+{
+	return modify((struct request){REQUEST_ADD, order, 0, p, n, 0, site});
+}
+
+static void fence(enum sim_fence kind, const void *site)
+{
+	struct request request = {.kind = REQUEST_FENCE, .order = kind, .site = site};
+
+	if (current < 0 || (kind != SIM_FENCE_HEAVY && kind != SIM_FENCE_FULL))
+		return;
+	if (kind == SIM_FENCE_HEAVY) {
+		request.kind = REQUEST_BARRIER;
+		request.behind = (1u << program->cpus) - 1;
+	}
+	ask(request);
+}
+
+static void fence_cpu(unsigned cpu, const void *site)
+{
+	if (current >= 0)
+		ask((struct request){
+			.kind = REQUEST_BARRIER,
+			.behind = cpu < (unsigned)program->cpus ? 1u << cpu : 0,
+			.site = site,
+		});
+}
+
+static unsigned cpu(const void *site)
+{
+	if (current < 0)
+		return 0;
+	return (unsigned)ask((struct request){.kind = REQUEST_CPU, .site = site});
+}
+
+static uint64_t await(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t to,
+		      int order, const void *site)
+{
+	(void)order;
+	if (current < 0)
+		return *p;
+	if (kind == SIM_AWAIT_CAS)
+		memory_note_writer(p, current);
+	return ask((struct request){REQUEST_AWAIT, (int)kind, 0, p, value, to, site});
+}
+
+static bool no_sleep(const uint64_t *p, uint64_t expected, bool timed, const void *site)
+{
+	(void)p, (void)expected, (void)timed, (void)site;
+	cores_fail(VERDICT_ASSERTION, "a thread sleeps, which the core model does not "
+				      "follow");
+	return true;
+}
+
+static void wake(const uint64_t *p, const void *site)
+{
+	(void)p, (void)site; /* nobody sleeps */
+}
+
+static void plain(const void *p, size_t size, bool write, const void *site)
+{
+	uintptr_t word = (uintptr_t)p & ~(uintptr_t)7, end = (uintptr_t)p + size;
+	size_t stack_size;
+
+	(void)site;
+	if (!write)
+		return;
+	if (current >= 0) {
+		uintptr_t stack = (uintptr_t)sim_fiber_stack(fibers[current],
+							     &stack_size);
+
+		if (word - stack < stack_size)
+			return;
+		on_no_stack(p);
+	}
+	for (; word < end; word += 8)
+		world_write((uint64_t *)word, *(uint64_t *)word);
+}
+
+static void *self(void)
+{
+	return storage[current < 0 ? prepared : current];
+}
+
+static bool one_in(unsigned n, const void *site)
+{
+	(void)n;
+	return current >= 0 &&
+	       ask((struct request){.kind = REQUEST_COIN, .site = site}) != 0;
+}
+
+void *cores_allocate(size_t size, size_t alignment)
+{
+	int arena = current < 0 ? SHARED : current;
+	char **next = current < 0 ? &shared_arena : &machine.tasks[current].arena;
+	void *block = memory_carve(next, size, alignment);
+
+	if (*next > arenas[arena] + ARENA_SIZE) {
+		cores_fail(VERDICT_ASSERTION, "more than %d bytes are allocated",
+			   ARENA_SIZE);
+		return arenas[arena]; /* of a program that has failed already */
+	}
+	return block;
+}
+
+static void release(void *p, const void *site)
+{
+	(void)p, (void)site; /* and never given out again */
+}
+
+static uint64_t serial(void)
+{
+	struct task *task = &machine.tasks[current < 0 ? 0 : current];
+
+	return ++task->serial * CORES_MAX_THREADS + (uint64_t)(task - machine.tasks);
+}
+
+static void die(const char *sentence, const void *site) __attribute__((noreturn));
+static void die(const char *sentence, const void *site)
+{
+	(void)site;
+	cores_fail(VERDICT_ASSERTION, "%s", sentence);
+	__builtin_unreachable();
+}
+
+static const struct sim_engine engine = {
+	.load = load,
+	.store = store,
+	.exchange = exchange,
+	.cas = cas,
+	.fetch_add = fetch_add,
+	.fence = fence,
+	.fence_cpu = fence_cpu,
+	.cpu = cpu,
+	.await = await,
+	.sleep = no_sleep,
+	.wake = wake,
+	.plain = plain,
+	.self = self,
+	.one_in = one_in,
+	.allocate = cores_allocate,
+	.release = release,
+	.serial = serial,
+	.die = die,
+};
+
+void cores_exit(void)
+{
+	if (sim_thread_wants_exit(self()))
+		sim_thread_exit(self());
+}
+
+void cores_label(const void *p, size_t size, const char *name,
+		 void (*show)(uint64_t value, char *to, size_t size))
+{
+	memory_name_block(p, size, name, show);
+}
+
+void cores_ignore(const void *p, size_t size)
+{
+	memory_ignore(p, size);
+}
+
+static void resume(int thread)
+{
+	current = thread;
+	sim_fiber_resume(fibers[thread]);
+	current = -1;
+}
+
+void world_answer(int thread, uint64_t value)
+{
+	answer = value;
+	resume(thread);
+}
+
+void world_interrupt(int thread)
+{
+	interrupt = true;
+	resume(thread);
+}
+
+static void run_thread(void *argument)
+{
+	int me = (int)(intptr_t)argument;
+
+	program->thread(program->context, me);
+	for (;;)
+		ask((struct request){.kind = REQUEST_NONE});
+}
+
+bool world_start(const struct cores_program *p)
+{
+	int t;
+
+	program = p;
+	sim_engine = &engine;
+	memset(arenas, 0, sizeof(arenas));
+	shared_arena = arenas[SHARED];
+	sim_reset();
+	for (t = 0; t < program->threads; t++) {
+		machine.tasks[t].arena = arenas[t];
+		storage[t] = memory_carve(&machine.tasks[t].arena, sim_thread_size(),
+					  128);
+		if (fibers[t] == NULL)
+			fibers[t] = sim_fiber_new(STACK_SIZE);
+		if (fibers[t] == NULL) {
+			cores_fail(VERDICT_LIMIT, "no memory for a stack");
+			return false;
+		}
+	}
+	program->set_up(program->context);
+	for (t = 0; t < program->threads && program->prepare != NULL; t++) {
+		prepared = t;
+		program->prepare(program->context, t);
+	}
+	for (t = 0; t < program->threads; t++) {
+		sim_fiber_start(fibers[t], run_thread, (void *)(intptr_t)t);
+		resume(t);
+	}
+	return machine.verdict == VERDICT_PASSED;
+}
+
+void world_stop(void)
+{
+	memory_forget_words();
+	sim_engine = NULL;
+}
+
+const void *machine_stack(int thread, size_t *size)
+{
+	return sim_fiber_live(fibers[thread], size);
+}
+
+void machine_put_stack(int thread, const void *live, size_t size)
+{
+	sim_fiber_put(fibers[thread], live, size);
+}
