@@ -142,6 +142,17 @@ static void intervals_differ_only_if_they_are_apart(void **state)
 		    close_to(ratio.high, 7));
 }
 
+/* TSan follows 64 mutexes that are held at once; footprint holds thousands. */
+static bool can_run(const struct workload *workload)
+{
+#ifdef __SANITIZE_THREAD__
+	return strcmp(workload->name, "footprint") != 0;
+#else
+	(void)workload;
+	return true;
+#endif
+}
+
 /* One short run of every workload, on everything it runs on. */
 static void every_workload_runs_on_every_subject(void **state)
 {
@@ -161,7 +172,7 @@ static void every_workload_runs_on_every_subject(void **state)
 		     *s != NULL; s++) {
 			struct bench_outcome outcome;
 
-			if ((*w)->many_locks && (*s)->single)
+			if (!can_run(*w) || ((*w)->many_locks && (*s)->single))
 				continue;
 			assert_true((*w)->run(*s, &shape, &outcome));
 			if (!outcome.exclusive || !(outcome.value > 0))
