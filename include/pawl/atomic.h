@@ -271,6 +271,20 @@ static inline uint64_t pawl_await_change_acquire(const pawl_atomic64 *w, uint64_
 }
 
 /*
+ * Waits while the word is `value`, but not for long: for a waiter who then goes
+ * on to wait in another way. Returns the last value read.
+ */
+
+static inline uint64_t pawl_await_briefly_acquire(const pawl_atomic64 *w, uint64_t value,
+						  enum pawl_wait how)
+{
+	if (how == PAWL_SPIN)
+		return pawl_raw_await_briefly(&w->raw, value, __ATOMIC_ACQUIRE);
+	pawl_park(w, PAWL_UNTIL_CHANGE, value);
+	return pawl_load_acquire(w);
+}
+
+/*
  * Waits with read-modify-writes, so that the line is already ours to write
  * when the wait ends (Hemlock paper, section 2.1). pawl_await_cas_* wait until
  * they changed the word from `from` to `to`.

@@ -69,17 +69,26 @@ static inline void pawl_hapax_acquire(struct pawl_hapax_core *l,
 	context->hapax = mine;
 }
 
+/* Tells whoever waits for `mine` that it has departed. Uses l's address alone:
+ * the lock may be gone. */
+static inline void pawl_hapax_announce(const struct pawl_hapax_core *l, uint64_t mine,
+				       enum pawl_wait how)
+{
+	pawl_atomic64 *slot = &pawl_hapax_slots[pawl_hapax_index(l, mine)];
+
+	pawl_store_release(slot, mine); /* [S] I2 */
+	pawl_notify(slot, mine, how);
+}
+
 /* Requires the context of the acquire that holds *l; any thread may call. */
 static inline void pawl_hapax_release(struct pawl_hapax_core *l,
 				      struct pawl_hapax_context *context,
 				      enum pawl_wait how)
 {
 	uint64_t mine = context->hapax;
-	pawl_atomic64 *slot = &pawl_hapax_slots[pawl_hapax_index(l, mine)];
 
 	pawl_store_release(&l->depart, mine); /* [R] I2 */
-	pawl_store_release(slot, mine);	      /* [S] I2 */
-	pawl_notify(slot, mine, how);
+	pawl_hapax_announce(l, mine, how);
 }
 
 PAWL_FACE_CONTEXT(hapax);

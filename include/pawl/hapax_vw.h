@@ -6,7 +6,8 @@
  *            touches the slot alone, not the lock.
  * Avoid it   uncontended on a hot path (unlock pays two read-modify-writes;
  *            hapax.h none) and when threads may outnumber CPUs.
- * Source     Dice & Kogan, "Hapax Locks", PPoPP 2026, section 4, listing 3.
+ * Source     Dice & Kogan, "Hapax Locks", PPoPP 2026, section 4, listing 3, and
+ *            appendix F.
  * Departs    from it: unlock's second attempt looks at the slot before it tries
  *            to clear it. The first does not: the look would cost a second
  *            miss on the hand-over path (docs/simulation.md).
@@ -14,31 +15,37 @@
  *            array has 4096 slots for all locks of the process.
  *
  * State (arrive, depart) and slot[hash(lock, value)]: 0 or the value whose
- * departure a waiter awaits there. Unlocked iff arrive == depart (H2).
+ * departure a waiter awaits there. Unlocked iff arrive == depart (H2). A waiter
+ * waits in two stages, visible in its slot and then as those of hapax.h do:
+ *
+ *   slot is 0 ----> visible --- handed over ---> owns
+ *   slot is taken -----.  `--- for too long: vacates the slot
+ *                      `-------> invisible --- departed ---> owns
  *
  *   I1  A waiter owns its slot from its compare-and-swap 0 -> ahead until
  *       somebody changes it; only ahead's unlock, or the waiter, does so.
- *   I2  A waiter whose value left the slot owns the lock: a value never comes
- *       back (H1), so any other value means that ahead's unlock was here.
- *   I3  Unlock stores depart unless it cleared the slot itself.
+ *   I2  A waiter whose value left the slot, not by its own hand, owns the lock:
+ *       a value never comes back (H1), so ahead's unlock was here.
+ *   I3  Unlock stores depart, and announces it to invisible waiters, unless it
+ *       cleared the slot itself.
  *   I4  Of a waiter (slot, then depart) and unlock (depart, then slot) at
  *       least one sees the other. Hence nobody waits for a hand-over that the
  *       unlock did not make.
  *
- * Order      [A] pairs with [R], or [B] with [S]: a section happens before the
- *            next one. [W1] [W2] and [U1] [U2] are the four accesses of I4;
- *            all four must be sequentially consistent, an acq_rel fence
- *            between them would not do.
+ * Order      [A] pairs with [R], or [B] with [S], or hapax.h's own: a section
+ *            happens before the next one. [W1] [W2] and [U1] [U2] are the four
+ *            accesses of I4; all four must be sequentially consistent, an
+ *            acq_rel fence between them would not do. Slots are changed by
+ *            compare-and-swap alone, so [B] meets [S] whatever came in between.
  * Lifetime   [U1], which is also [R], is unlock's last access to *l: from then
- *            on its address is only hashed. The array is never freed.
+ *            on its address is only hashed. The arrays are never freed.
  * Checked    tests/locks/hapax_vw.c; pawl check hapax-vw; mutants A, B, S, W1,
- *            W2, U1, U2, I3.
+ *            W2, U1, U2, I1, I3, I4.
  */
 #ifndef PAWL_HAPAX_VW_H
 #define PAWL_HAPAX_VW_H
 
-#include <pawl/face.h>
-#include <pawl/hapax_value.h>
+#include <pawl/hapax.h>
 
 struct pawl_hapax_vw_core {
 	struct pawl_hapax_core body;
@@ -56,17 +63,23 @@ static inline void pawl_hapax_vw_wait(struct pawl_hapax_core *l, uint64_t ahead,
 {
 	pawl_atomic64 *slot = &pawl_hapax_vw_slots[pawl_hapax_index(l, ahead)];
 
-	if (!pawl_cas_seq_cst(slot, 0, ahead)) { /* [W1] I1 */
-		/* Somebody else's slot: stay invisible and watch the lock. */
-		pawl_await_eq_acquire(&l->depart, ahead, how); /* [A] */
-		return;
+	if (pawl_cas_seq_cst(slot, 0, ahead)) {		      /* [W1] I1 */
+		if (pawl_load_seq_cst(&l->depart) == ahead) { /* [W2] [A] I4 */
+			/* Relaxed: vacates the slot unless unlock did; [W2]
+			 * ordered us. */
+			pawl_cas_relaxed(slot, ahead, 0);
+			return;
+		}
+		if (pawl_await_briefly_acquire(slot, ahead, how) != ahead) /* [B] I2 */
+			return;
+		/* So long a wait is no busy lock's: leave the slot to others.
+		 * Relaxed: orders nothing, for we do not own the lock. */
+		if (!pawl_cas_relaxed(slot, ahead, 0)) {
+			pawl_load_acquire(slot); /* [B] I2: this very moment */
+			return;
+		}
 	}
-	if (pawl_load_seq_cst(&l->depart) == ahead) { /* [W2] [A] I4 */
-		/* Relaxed: vacates the slot unless unlock did; [W2] ordered us. */
-		pawl_cas_relaxed(slot, ahead, 0);
-		return;
-	}
-	pawl_await_ne_acquire(slot, ahead, how); /* [B] I2 */
+	pawl_hapax_wait(l, ahead, how);
 }
 
 /* Waits its turn, then owns *l. Not recursive. */
@@ -104,7 +117,7 @@ static inline void pawl_hapax_vw_release(struct pawl_hapax_vw_core *l,
 		return;
 	}
 	pawl_store_seq_cst(&l->body.depart, mine); /* [U1] [R] I3 */
-	pawl_notify(&l->body.depart, mine, how);
+	pawl_hapax_announce(&l->body, mine, how);
 	/* A waiter that was late for [S] and early for [U1] is let in here. */
 	if (pawl_load_seq_cst(slot) == mine && /* [U2] I4 */
 	    pawl_cas_release(slot, mine, 0))   /* [S] */

@@ -22,11 +22,21 @@ extern pawl_atomic64 pawl_hapax_slots[];
 extern pawl_atomic64 pawl_hapax_vw_slots[];
 
 /*
- * Returns the first value of a block of 1 << PAWL_HAPAX_BLOCK_BITS values that
- * nobody else has or will be given; its low bits are 0, and it is never 0
- * itself. Ends the process with a sentence when 64 bits are used up.
+ * Returns a value that is not 0, and that nobody else has or will be given; nor
+ * those that follow it, up to the next multiple of 1 << PAWL_HAPAX_BLOCK_BITS.
+ * Ends the process with a sentence when 64 bits are used up.
  */
 uint64_t pawl_hapax_block(void);
+
+/* Where blocks of values are counted: in one place, or by CPU, by NUMA node, or
+ * wherever chance has it. */
+enum pawl_lanes { PAWL_LANES_ONE, PAWL_LANES_CPU, PAWL_LANES_NODE, PAWL_LANES_RANDOM };
+
+/*
+ * For experiments, at any time: from now on, blocks are counted so, and each has
+ * `size` values, 1 to 1 << PAWL_HAPAX_BLOCK_BITS. Returns 0 or EINVAL.
+ */
+int pawl_hapax_supply(enum pawl_lanes from, unsigned size);
 
 /*
  * Queue node of mcs and clh. A thread keeps a list of free ones, which its

@@ -282,6 +282,18 @@ OUTSIDE static bool passed_on_applies(const struct lock_type *type)
 	return type->release_by == RELEASE_ANYONE;
 }
 
+/* tired: a visible waiter may leave its slot and go on unseen. */
+static void tired_set_up(void *argument)
+{
+	sections_set_up(argument);
+	sim_impatient = true;
+}
+
+OUTSIDE static bool tired_applies(const struct lock_type *type)
+{
+	return strcmp(type->name, "hapax-vw") == 0;
+}
+
 /* What follows is about pawl_mutex and pawl_cond alone. */
 
 OUTSIDE static bool is_mutex(const struct lock_type *type)
@@ -422,6 +434,8 @@ const struct scenario scenarios[] = {
 	 passes, return_set_up, return_thread, finished, 0, false, false},
 	{"passed-on", "another thread unlocks", 2, 0, 1, 4, passed_on_applies, passes,
 	 set_up, passed_on_thread, NULL, 0, false, false},
+	{"tired", "a visible waiter may leave its slot and go on unseen", 3, 3, 1, 1,
+	 tired_applies, passes, tired_set_up, sections_thread, finished, 0, false, false},
 	{"refused", "lock and unlock where membarrier is refused", 2, 2, 1, 4, sleeps,
 	 passes, sections_set_up, sections_thread, finished, 0, true, true},
 	{"guard", "the lock that sleeping is built on", 3, 3, 1, 4, is_mutex, passes,
@@ -487,5 +501,6 @@ OUTSIDE void scenario_check(const struct scenario *scenario, const struct lock_t
 	sim_hapax_block_bits = 1; /* so that blocks end */
 	sim_mutex_bypass = scenario->bypass != 0 ? scenario->bypass : 1 << 20;
 	sim_membarrier_works = !scenario->without_membarrier;
+	sim_impatient = false;
 	explore(&program, options, result);
 }

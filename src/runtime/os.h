@@ -78,6 +78,11 @@ void pawl_os_yield(void);
 /* How many CPUs this process may use. */
 unsigned pawl_os_cpus(void);
 
+/* The CPU and the NUMA node this thread runs on, or did a moment ago; 0 if
+ * unknown. */
+unsigned pawl_os_cpu(void);
+unsigned pawl_os_node(void);
+
 /* Nanoseconds on a clock that never goes back. */
 uint64_t pawl_os_now(void);
 

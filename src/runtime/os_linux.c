@@ -158,6 +158,28 @@ unsigned pawl_os_cpus(void)
 	return 2; /* more CPUs than the set has room for, surely */
 }
 
+unsigned pawl_os_cpu(void)
+{
+	const uint32_t *word = pawl_os_cpu_word();
+	unsigned cpu = 0;
+
+	if (word != NULL)
+		return *(const volatile uint32_t *)word;
+	getcpu(&cpu, NULL);
+	return cpu;
+}
+
+unsigned pawl_os_node(void)
+{
+	unsigned node = 0;
+
+	/* The two came into the area together. */
+	if (pawl_os_cid_word() != NULL)
+		return *(const volatile uint32_t *)&rseq_area()->node_id;
+	getcpu(NULL, &node);
+	return node;
+}
+
 /* glibc's registry of thread-local destructors; uses up no pthread key. */
 extern int __cxa_thread_atexit_impl(void (*run)(void *), void *argument, void *library);
 extern void *__dso_handle;

@@ -32,6 +32,16 @@ uint64_t pawl_seed_native(void)
 	return (pawl_os_now() ^ (pawl_address(pawl_self()) << 16)) | 1;
 }
 
+unsigned pawl_current_cpu(void)
+{
+	return pawl_os_cpu();
+}
+
+unsigned pawl_current_node(void)
+{
+	return pawl_os_node();
+}
+
 /* Draw from a block of its own: the parent goes on with the old one. The
  * parking table is full of threads that are not there, and so is the barrier's
  * queue. */

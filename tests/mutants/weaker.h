@@ -26,6 +26,13 @@ static inline uint64_t pawl_await_change_relaxed(const pawl_atomic64 *w, uint64_
 	return sim_await(SIM_AWAIT_CHANGE, (uint64_t *)&w->raw, seen, 0, SIM_RELAXED);
 }
 
+static inline uint64_t pawl_await_briefly_relaxed(const pawl_atomic64 *w, uint64_t value,
+						  enum pawl_wait how)
+{
+	(void)how;
+	return pawl_raw_await_briefly(&w->raw, value, SIM_RELAXED);
+}
+
 static inline void pawl_await_eq_rmw_relaxed(pawl_atomic64 *w, uint64_t value,
 					     enum pawl_wait how)
 {

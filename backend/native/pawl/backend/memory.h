@@ -102,22 +102,38 @@ static inline uint64_t pawl_raw_await_ne(const uint64_t *p, uint64_t value, int 
 	return seen;
 }
 
-/* How many polls a waiter spends on a hint before it looks for itself: a look
- * is a miss, and hardly ever finds anything. */
-enum { PAWL_POLLS_PER_LOOK = 1 << 16 };
-
-static inline uint64_t pawl_raw_await_change(const uint64_t *p, uint64_t seen, int order)
+/* Polls so often, at most; returns the last value read. */
+static inline uint64_t pawl_raw_poll(const uint64_t *p, uint64_t seen, int order,
+				     int polls)
 {
 	uint64_t now = seen;
-	int polls;
 
-	for (polls = 0; polls < PAWL_POLLS_PER_LOOK; polls++) {
+	for (; polls > 0; polls--) {
 		now = pawl_raw_load(p, order);
 		if (now != seen)
 			break;
 		pawl_arch_wait_while(p, seen);
 	}
 	return now;
+}
+
+/* How many polls a waiter spends on a hint before it looks for itself: a look
+ * is a miss, and hardly ever finds anything. */
+enum { PAWL_POLLS_PER_LOOK = 1 << 16 };
+
+static inline uint64_t pawl_raw_await_change(const uint64_t *p, uint64_t seen, int order)
+{
+	return pawl_raw_poll(p, seen, order, PAWL_POLLS_PER_LOOK);
+}
+
+/* How many polls a waiter spends where it must not stay: a millisecond or so,
+ * which a queue of busy threads takes less than. */
+enum { PAWL_POLLS_PER_STAGE = 1 << 15 };
+
+static inline uint64_t pawl_raw_await_briefly(const uint64_t *p, uint64_t value,
+					      int order)
+{
+	return pawl_raw_poll(p, value, order, PAWL_POLLS_PER_STAGE);
 }
 
 static inline void pawl_raw_await_cas(uint64_t *p, uint64_t from, uint64_t to, int order)

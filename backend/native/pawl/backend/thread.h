@@ -22,6 +22,8 @@ void pawl_spin_begin(struct pawl_spin *spin, uint64_t ns);
 bool pawl_spin_again(struct pawl_spin *spin);
 void pawl_at_thread_exit_native(void);
 uint64_t pawl_seed_native(void);
+unsigned pawl_current_cpu(void);
+unsigned pawl_current_node(void);
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }
@@ -33,7 +35,7 @@ static inline struct pawl_thread *pawl_self(void)
 }
 
 /* Marsaglia's xorshift64: statistical quality is plenty for tossing coins. */
-static inline bool pawl_one_in(unsigned n)
+static inline uint64_t pawl_random_native(void)
 {
 	struct pawl_thread *self = pawl_self();
 	uint64_t x = self->coin;
@@ -44,7 +46,12 @@ static inline bool pawl_one_in(unsigned n)
 	x ^= x >> 7;
 	x ^= x << 17;
 	self->coin = x;
-	return (x >> 32) % n == 0;
+	return x;
+}
+
+static inline bool pawl_one_in(unsigned n)
+{
+	return (pawl_random_native() >> 32) % n == 0;
 }
 
 static inline uint64_t pawl_cpu_now(const uint32_t *told)

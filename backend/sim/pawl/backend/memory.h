@@ -84,6 +84,15 @@ static inline uint64_t pawl_raw_await_change(const uint64_t *p, uint64_t seen, i
 	return sim_await(SIM_AWAIT_CHANGE, (uint64_t *)p, seen, 0, order);
 }
 
+/* A wait that may end at any time need not be long: at once is as good. */
+static inline uint64_t pawl_raw_await_briefly(const uint64_t *p, uint64_t value,
+					      int order)
+{
+	if (sim_impatient && sim_one_in(2))
+		return sim_load(p, order);
+	return sim_await(SIM_AWAIT_NE, (uint64_t *)p, value, 0, order);
+}
+
 static inline void pawl_raw_await_cas(uint64_t *p, uint64_t from, uint64_t to, int order)
 {
 	sim_await(SIM_AWAIT_CAS, p, from, to, order);
