@@ -1109,9 +1109,14 @@ static void post(struct cpu *cpu, struct line *line, uint64_t *word, uint64_t va
 
 static void coherence_store(uint64_t *p, uint64_t value, int order, const void *site)
 {
-	struct cpu *cpu = catch_up();
+	struct cpu *cpu;
 
 	(void)site;
+	if (w.current == NULL) { /* setting up */
+		*p = value;
+		return;
+	}
+	cpu = catch_up();
 	post(cpu, find_line(p, cpu->number), p, value);
 	if (order == SIM_SEQ_CST)
 		empty_buffer(cpu);

@@ -63,8 +63,8 @@ class LintTest(unittest.TestCase):
         self.assert_found("mcs.h", "pawl_exchange_acq_rel carries no label")
 
     def test_condition_without_label(self):
-        self.edit("hapax_vw.h", "{ /* [W1] I1 */", "{")
-        self.assert_found("hapax_vw.h", "pawl_cas_seq_cst carries no label")
+        self.edit("hapax_vw.h", "{ /* [S] I1 */", "{")
+        self.assert_found("hapax_vw.h", "pawl_cas_release carries no label")
 
     def test_fence_without_label(self):
         self.add("tas.h", "static inline void f(void)\n{\n\tpawl_heavy_fence();\n}")
