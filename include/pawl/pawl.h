@@ -5,6 +5,7 @@
 
 #include <pawl/clh.h>
 #include <pawl/cond.h>
+#include <pawl/counter.h>
 #include <pawl/hapax.h>
 #include <pawl/hapax_vw.h>
 #include <pawl/hemlock.h>
@@ -14,12 +15,16 @@
 #include <pawl/hemlock_oh1.h>
 #include <pawl/hemlock_oh2.h>
 #include <pawl/hemlock_overlap.h>
+#include <pawl/idalloc.h>
 #include <pawl/lease.h>
 #include <pawl/mcs.h>
 #include <pawl/mutex.h>
+#include <pawl/pool.h>
 #include <pawl/reciprocating.h>
 #include <pawl/reciprocating_fair.h>
 #include <pawl/seqlock.h>
+#include <pawl/shards.h>
+#include <pawl/slots.h>
 #include <pawl/tas.h>
 #include <pawl/ticket.h>
 #include <pawl/tidex.h>

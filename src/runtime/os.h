@@ -86,6 +86,18 @@ unsigned pawl_os_node(void);
 /* Nanoseconds on a clock that never goes back. */
 uint64_t pawl_os_now(void);
 
+/* Which process this is: fork makes another. */
+uint64_t pawl_os_process(void);
+
+/* Address space with zeros, that becomes memory where it is written to; NULL if
+ * there is none. Release takes both back. */
+void *pawl_os_reserve(size_t bytes);
+void pawl_os_release(void *start, size_t bytes);
+
+/* Gives the memory of the whole pages between start and end back; they are zero
+ * when next read. Returns how many bytes these were. */
+size_t pawl_os_discard(void *start, size_t bytes);
+
 /* Writes the text to stderr, as far as that is possible. */
 void pawl_os_complain(const char *text);
 

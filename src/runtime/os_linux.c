@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -195,6 +196,39 @@ uint64_t pawl_os_now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t pawl_os_process(void)
+{
+	return (uint64_t)getpid();
+}
+
+void *pawl_os_reserve(size_t bytes)
+{
+	int saved = errno;
+	void *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	errno = saved;
+	return start == MAP_FAILED ? NULL : start;
+}
+
+void pawl_os_release(void *start, size_t bytes)
+{
+	munmap(start, bytes);
+}
+
+size_t pawl_os_discard(void *start, size_t bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uintptr_t first = ((uintptr_t)start + page - 1) / page * page;
+	uintptr_t end = ((uintptr_t)start + bytes) / page * page;
+	int saved = errno;
+	bool done = end > first &&
+		    madvise((void *)first, end - first, MADV_DONTNEED) == 0;
+
+	errno = saved;
+	return done ? end - first : 0;
 }
 
 void pawl_os_complain(const char *text)

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl/counter.h - a count that many threads add to and few read.
+ *
+ * Choose it  for statistics and gauges that are hot.
+ * Avoid it   where each addition must be told the sum.
+ * Source     as shards.h.
+ * Departs    as shards.h.
+ * Cost       LEASED: that of a section of shards.h; ATOMIC: 1 RMW. Reading: a
+ *            line for each CPU that was ever busy.
+ * State      The count is the sum of the values of all shards, leased and shared.
+ * Order      [V] pairs with [W]: a frozen look that sees an addition on the shared
+ *            side sees whatever came into use before it.
+ * Lifetime   destroy it when nobody uses it.
+ * Checked    tests/shards/.
+ */
+#ifndef PAWL_COUNTER_H
+#define PAWL_COUNTER_H
+
+#include <pawl/shards.h>
+
+struct pawl_counter_shard {
+	struct pawl_shard base;
+	pawl_atomic64 value;
+};
+
+struct pawl_counter {
+	struct pawl_shards shards;
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/* Returns 0 or ENOMEM. The kind is PAWL_SHARDS_LEASED, unless to compare. */
+int pawl_counter_create(struct pawl_counter *c, enum pawl_shards_kind kind);
+void pawl_counter_destroy(struct pawl_counter *c);
+
+/* The sum of all additions that happened before; of those that run meanwhile,
+ * any. Waits for nothing. */
+int64_t pawl_counter_sum(struct pawl_counter *c);
+
+/*
+ * The sum at one instant, between call and return. Keeps threads on the shared
+ * side meanwhile; costs a barrier. False if a thread did not leave its section
+ * within so many nanoseconds, or another thread is asking. ATOMIC has no leases
+ * to withhold: there it is pawl_counter_sum.
+ */
+bool pawl_counter_exact(struct pawl_counter *c, uint64_t ns, int64_t *sum);
+
+/* Slow path of add. */
+void pawl_counter_add_shared(struct pawl_counter *c, uint64_t n)
+	__attribute__((cold, noinline));
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+
+/* Safe in signal handlers. */
+static inline void pawl_counter_add(struct pawl_counter *c, int64_t n)
+{
+	struct pawl_lease_handle *h = pawl_lease_self();
+	struct pawl_counter_shard *s = (struct pawl_counter_shard *)pawl_shards_enter(
+		&c->shards, h);
+
+	/* Relaxed, here and below: the lease, or the swap, sees to it that no addition
+	 * is lost; sums promise no more. */
+	if (__builtin_expect(s != NULL, true)) {
+		uint64_t value = pawl_load_relaxed(&s->value);
+
+		pawl_store_relaxed(&s->value, value + (uint64_t)n); /* Relaxed. */
+		pawl_shards_exit(&c->shards, &s->base, h);
+		return;
+	}
+	if (!c->shards.leased) {
+		uint64_t seen;
+
+		s = (struct pawl_counter_shard *)pawl_shards_shared(&c->shards);
+		/* Relaxed, both: as above. */
+		seen = pawl_load_relaxed(&s->value);
+		if (pawl_cas_relaxed(&s->value, seen, seen + (uint64_t)n))
+			return;
+	}
+	pawl_counter_add_shared(c, (uint64_t)n);
+}
+
+#endif /* PAWL_COUNTER_H */

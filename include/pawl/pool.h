@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl/pool.h - objects of one size: get one, put it back.
+ *
+ * An object is a slot of slots.h with memory behind it. Each CPU keeps at most
+ * PAWL_SLOTS_CACHE of them at hand. Memory is taken when objects are first used,
+ * and given back, in whole pages, when shards have gone idle: by itself, at a
+ * slow path of those who go on, or by pawl_pool_trim. Objects are neither zeroed
+ * nor kept: what is in one that comes back is anything, or zero.
+ *
+ * With type_stable no memory goes back before destroy. A freed object then stays
+ * as it was put until it is got again, and a reader that comes too late finds an
+ * object of the same type there.
+ *
+ * get and put are safe in signal handlers, across fork and whenever threads end.
+ */
+#ifndef PAWL_POOL_H
+#define PAWL_POOL_H
+
+#include <pawl/slots.h>
+
+struct pawl_pool_plan {
+	enum pawl_shards_kind kind; /* PAWL_SHARDS_LEASED, unless to compare */
+	size_t size;		    /* of an object; rounded up to 16 */
+	uint64_t limit;		    /* objects at most; below 2^26 */
+	bool type_stable;
+};
+
+struct pawl_pool {
+	struct pawl_slots slots;
+	char *objects;
+	size_t size;
+	uint64_t reciprocal; /* of size: 2^64 / size, and less than 1 more */
+	bool type_stable;
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/* Takes address space for all objects. Returns 0, EINVAL or ENOMEM. */
+int pawl_pool_create(struct pawl_pool *pool, const struct pawl_pool_plan *plan);
+/* The objects go with it. */
+void pawl_pool_destroy(struct pawl_pool *pool);
+
+/* A round of maintenance (see shards.h), then gives back what memory it can: of
+ * whole pages of free objects. Returns how many bytes. */
+size_t pawl_pool_trim(struct pawl_pool *pool);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+
+/* An object that nobody else has, aligned to 16; NULL if the limit is reached. */
+static inline void *pawl_pool_get(struct pawl_pool *pool)
+{
+	uint32_t slot = pawl_slots_get(&pool->slots);
+
+	if (__builtin_expect(slot == PAWL_SLOTS_NONE, false))
+		return NULL;
+	return pool->objects + (size_t)slot * pool->size;
+}
+
+/* The caller got the object from this pool, and no longer has it afterwards. */
+static inline void pawl_pool_put(struct pawl_pool *pool, void *object)
+{
+	/* An exact quotient, so that the reciprocal's error never shows: it is below
+	 * offset / 2^64. */
+	uint64_t offset = (uint64_t)((char *)object - pool->objects);
+	__extension__ typedef unsigned __int128 wide;
+
+	pawl_slots_put(&pool->slots, (uint32_t)((wide)offset * pool->reciprocal >> 64));
+}
+
+#endif /* PAWL_POOL_H */

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl/shards.h - copies of a data structure, as many as there is contention.
+ *
+ * Choose it  for resources that come in pieces: ids, objects, counts. Each CPU
+ *            that is busy works on a copy of its own, a shard; see idalloc.h,
+ *            pool.h and counter.h for what is ready made.
+ * Avoid it   where one order over all operations is needed, or where every
+ *            operation must see what all others left.
+ * Source     Khuong, "Notes on lock-free dynamic contention management", 2026:
+ *            ATOMIC is its "pragmatic approach", LEASED its core-bound lease.
+ * Departs    from it: LEASED does not grow when it meets a hostage, a lessee
+ *            preempted inside; it yields, then works on the shared side for a
+ *            while, so that there are no more shards than busy CPUs.
+ * Cost       enter and exit: as lease.h, an addition and a multiplication.
+ *
+ * State      Two sorts of shard, all zero at first, in memory that stays:
+ *
+ *   leased   one for each id of lease.h, and `chain` - 1 spare ones. enter
+ *            returns one with its lease held: plain code may work on it.
+ *   shared   reached by atomics alone. LEASED has one: the overflow, for whoever
+ *            cannot have a lease now. ATOMIC has nothing but these, 1 << k of
+ *            them, where failed compare-and-swaps make k grow and quiet shrink.
+ *
+ *   I1  Plain data of a shard is touched only with its lease held.
+ *   I2  ops is 0 while a shard is not in use: nobody has left it since it was new,
+ *       or was drained. It is written with the lease held.
+ *   I3  enter makes at most PAWL_SHARDS_YIELDS yields and one barrier, and waits
+ *       for nothing: whoever stops for ever inside stops nobody else.
+ *
+ * Order      exit's release is lease.h's; it pairs with the next enter. A shared
+ *            shard orders what its user's own atomics order.
+ * Lifetime   destroy it when nobody is inside, nor will be.
+ * Checked    tests/shards/.
+ */
+#ifndef PAWL_SHARDS_H
+#define PAWL_SHARDS_H
+
+#include <pawl/lease.h>
+#include <pawl/thread.h>
+
+enum {
+	PAWL_SHARDS_YIELDS = 4,	   /* to a hostage, before we go elsewhere */
+	PAWL_SHARDS_DETOUR = 64,   /* operations on the shared side thereafter */
+	PAWL_SHARDS_TICK_MS = 10,  /* between two rounds of maintenance */
+	PAWL_SHARDS_LIFE_MS = 100, /* that a shard lives at least */
+};
+
+enum pawl_shards_kind {
+	PAWL_SHARDS_LEASED,
+	PAWL_SHARDS_ATOMIC, /* threads are spread by the id of lease.h */
+	PAWL_SHARDS_RANDOM, /* ATOMIC, but spread at random, and anew with time */
+};
+
+/* How a shard begins; the user's data follows. */
+struct pawl_shard {
+	struct pawl_lease lease;
+	pawl_atomic64 ops; /* sections that ended here (I2) */
+};
+
+struct pawl_shards_plan {
+	enum pawl_shards_kind kind;
+	unsigned chain; /* leased shards for one id at most; 0 is 1 */
+	size_t bytes;	/* of a shard, its struct pawl_shard included */
+	/*
+	 * Empties a shard that nobody uses any more: with its lease held, or, of
+	 * ATOMIC, by atomics while stragglers may still come by. NULL: shards
+	 * stay as they are.
+	 */
+	void (*drain)(struct pawl_shard *s, void *owner);
+	void (*drained)(void *owner); /* after a round that drained some; or NULL */
+	void *owner;
+};
+
+/* Filled by pawl_shards_create; what the fast path reads comes first. */
+struct pawl_shards {
+	bool leased, at_random;
+	size_t stride;
+	char *own;	    /* the leased shard of id 0 */
+	char *shared;	    /* the first shared one */
+	pawl_atomic64 mask; /* shared shards in use, less 1: 2^k - 1 */
+	pawl_atomic64 salt; /* of the random spread */
+
+	PAWL_SEQUESTER struct pawl_shards_plan plan;
+	unsigned ids;		     /* of lease.h */
+	uint64_t most;		     /* mask's upper limit */
+	size_t mapped;		     /* bytes */
+	pawl_atomic64 top;	     /* no leased shard from here on has ever been used */
+	pawl_atomic64 births;	     /* how often one came into use */
+	pawl_atomic64 due;	     /* when the next round of maintenance is */
+	pawl_atomic64 keeper;	     /* process whose thread keeps house; 0: nobody */
+	pawl_atomic64 frozen;	     /* not 0: leases are not to be had now */
+	pawl_atomic64 failures;	     /* of compare-and-swaps, ATOMIC */
+	pawl_atomic64 failures_then; /* at the last round, or growth */
+	uint64_t quiet, patience;    /* keeper: rounds without failures; to shrink */
+};
+
+struct pawl_shards_stats {
+	uint64_t shards;		/* in use now */
+	uint64_t operations;		/* on leased shards in use now */
+	uint64_t yields;		/* to hostages */
+	uint64_t hostages;		/* that outlasted the yields */
+	uint64_t overflows;		/* entries that were sent to the shared side */
+	uint64_t failures;		/* of compare-and-swaps, ATOMIC */
+	struct pawl_lease_stats leases; /* of the process: mode, take-overs, barriers */
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/* Returns 0, or an errno. Takes address space for all ids, and memory for those
+ * in use. */
+int pawl_shards_create(struct pawl_shards *p, const struct pawl_shards_plan *plan);
+void pawl_shards_destroy(struct pawl_shards *p);
+
+/*
+ * One round of maintenance: drains shards that nobody has used for two rounds.
+ * The slow paths do one every PAWL_SHARDS_TICK_MS; call it where none are taken.
+ * Not inside. Does nothing if another thread is at it.
+ */
+void pawl_shards_maintain(struct pawl_shards *p);
+/* A round, if it is time. */
+void pawl_shards_tick(struct pawl_shards *p);
+/* Drains all shards, used or not; false if another thread is at it. */
+bool pawl_shards_reclaim(struct pawl_shards *p);
+
+/*
+ * Calls look(argument) while nobody is inside a leased shard, and all work on the
+ * shared side; again, if a shard came into use meanwhile. False, without a look
+ * that counts, if somebody did not leave his shard within the time, or another
+ * thread keeps house. Not inside.
+ */
+bool pawl_shards_frozen(struct pawl_shards *p, uint64_t ns, void (*look)(void *argument),
+			void *argument);
+
+void pawl_shards_stats(struct pawl_shards *p, struct pawl_shards_stats *stats);
+
+/* How many leased shards have ever been used: those of pawl_shards_own(p, 0) and
+ * so on, with gaps of such as were not, which are all zero. */
+uint64_t pawl_shards_used(const struct pawl_shards *p);
+
+/* A compare-and-swap failed on a shared shard: enough of these make more. */
+void pawl_shards_contended(struct pawl_shards *p) __attribute__((cold));
+
+/* Slow paths of the functions below. */
+struct pawl_shard *pawl_shards_enter_slow(struct pawl_shards *p,
+					  struct pawl_lease_handle *h)
+	__attribute__((cold, noinline));
+void pawl_shards_born(struct pawl_shards *p, struct pawl_shard *s)
+	__attribute__((cold, noinline));
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+
+/* The leased shard of an id; spare ones follow in their order. */
+static inline struct pawl_shard *pawl_shards_own(const struct pawl_shards *p, uint64_t id)
+{
+	return (struct pawl_shard *)(p->own + id * p->stride);
+}
+
+/*
+ * Returns a shard, to be left by exit, on which the caller is alone; or NULL:
+ * work on the shared side. That is what ATOMIC always says, and LEASED to a
+ * signal handler that interrupted a section, and where hostages are in the way.
+ */
+static inline struct pawl_shard *pawl_shards_enter(struct pawl_shards *p,
+						   struct pawl_lease_handle *h)
+{
+	struct pawl_shard *s;
+
+	if (!p->leased)
+		return NULL;
+	s = pawl_shards_own(p, pawl_cpu_now(h->home));
+	if (__builtin_expect(pawl_lease_acquire(&s->lease, h) == PAWL_LEASE_OK, true))
+		return s;
+	return pawl_shards_enter_slow(p, h);
+}
+
+static inline void pawl_shards_exit(struct pawl_shards *p, struct pawl_shard *s,
+				    struct pawl_lease_handle *h)
+{
+	/* Relaxed, both: ours to write while we hold the lease (I2); others look at
+	 * it to see whether it moves. */
+	uint64_t ops = pawl_load_relaxed(&s->ops);
+
+	pawl_store_relaxed(&s->ops, ops + 1); /* Relaxed. */
+	if (__builtin_expect(ops == 0, false))
+		pawl_shards_born(p, s);
+	pawl_lease_release(&s->lease, h);
+}
+
+/* The shared shard to use now; another one, perhaps, at the next call. */
+static inline struct pawl_shard *pawl_shards_shared(struct pawl_shards *p)
+{
+	/* Relaxed, here and below: any shared shard will do. */
+	uint64_t mask = pawl_load_relaxed(&p->mask), id = pawl_lease_id();
+
+	if (p->at_random) {
+		/* Fibonacci hashing of where the thread's storage is. */
+		id = pawl_load_relaxed(&p->salt); /* Relaxed. */
+		id += pawl_address(pawl_self()) >> 7;
+		id = id * 0x9e3779b97f4a7c15u >> 32;
+	}
+	return (struct pawl_shard *)(p->shared + (id & mask) * p->stride);
+}
+
+#endif /* PAWL_SHARDS_H */

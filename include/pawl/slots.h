@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl/slots.h - hands out slots, numbers below a limit, each to one holder at a
+ * time: what idalloc.h and pool.h are made of, on both kinds of shards.
+ *
+ * Choose it  for an array of one's own whose elements come and go; otherwise
+ *            see idalloc.h and pool.h.
+ * Avoid it   where slots must be given out in order.
+ * Source     Khuong, "Notes on lock-free dynamic contention management", 2026;
+ *            of the free list, Treiber, IBM RJ 5118, 1986.
+ * Departs    from them: slots are numbers, so that a list's head has room for a
+ *            tag of 31 bits beside it; and there is a depot behind the shards.
+ * Cost       LEASED: that of a section of shards.h; ATOMIC: 1 RMW; 4 bytes a
+ *            slot, and 8 more with ATOMIC, where it has been used.
+ *
+ * State      A free slot is in exactly one place (I1): a shard, or the depot.
+ *
+ *   depot    a bitmap, 1 = here, that yields the lowest slots first and is used
+ *            by atomics alone; new slots come from it only when no bit is set.
+ *            It is the shared side of LEASED, and refills and relieves shards.
+ *   LEASED   a stack of at most PAWL_SLOTS_CACHE slots; `count` of them.
+ *   ATOMIC   head = (tag, count, top), where top - 1 is a slot and links[slot] is
+ *            what is below it; top 0 = empty. Every change moves the tag, so a
+ *            compare-and-swap fails if anything happened in between.
+ *
+ *   I2  count <= PAWL_SLOTS_CACHE: no slot ever given out is as great as the most
+ *       slots held at a time + PAWL_SLOTS_CACHE for each shard that was in use
+ *       + 64 for each thread that was in a slow path then (4096 if in each_idle).
+ *   I3  A section that is cut short (its thread dies) loses no slot but those it
+ *       was moving to the depot, and gives none out twice: count comes last when
+ *       a slot is put, and first when slots are taken away.
+ *
+ * Order      [P] pairs with [G]: who gets a slot sees what its last holder did.
+ *            All changes of a head are read-modify-writes, so [G] pairs with every
+ *            [P] before it. [C] keeps count behind the slot (I3); the lease orders
+ *            both for others.
+ * Lifetime   destroy it when nobody uses it.
+ * Checked    tests/shards/.
+ */
+#ifndef PAWL_SLOTS_H
+#define PAWL_SLOTS_H
+
+#include <pawl/shards.h>
+
+enum {
+	PAWL_SLOTS_CACHE = 64, /* in a shard at most */
+	PAWL_SLOTS_BATCH = 32, /* between shard and depot at a time */
+};
+
+#define PAWL_SLOTS_NONE	    UINT32_MAX
+#define PAWL_SLOTS_LIMIT    ((uint32_t)1 << 26) /* the greatest limit there can be */
+
+#define PAWL_SLOTS_TOP_BITS 26
+#define PAWL_SLOTS_TOP	    (((uint64_t)1 << PAWL_SLOTS_TOP_BITS) - 1)
+#define PAWL_SLOTS_ONE	    ((uint64_t)1 << PAWL_SLOTS_TOP_BITS) /* of count */
+#define PAWL_SLOTS_TAG	    (PAWL_SLOTS_ONE << 7)
+
+struct pawl_slots_shard {
+	struct pawl_shard base;
+	pawl_atomic64 state; /* LEASED: count; ATOMIC: head */
+	uint32_t slot[PAWL_SLOTS_CACHE];
+};
+
+struct pawl_slots {
+	struct pawl_shards shards;
+	pawl_atomic64 *links; /* ATOMIC: what is below each slot */
+
+	PAWL_SEQUESTER uint64_t limit;
+	pawl_atomic64 *words;	/* depot: bit b of word w is slot 64 w + b */
+	pawl_atomic64 *summary; /* bit b of word v: word 64 v + b may not be 0 */
+	pawl_atomic64 fresh;	/* words that have ever been used */
+	size_t mapped;
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/* Returns 0, or an errno; EINVAL if the limit is 0 or beyond PAWL_SLOTS_LIMIT - 1. */
+int pawl_slots_create(struct pawl_slots *a, enum pawl_shards_kind kind, uint64_t limit);
+void pawl_slots_destroy(struct pawl_slots *a);
+
+/* As often get or put; get returns how many it could. */
+size_t pawl_slots_get_batch(struct pawl_slots *a, uint32_t *slots, size_t n);
+void pawl_slots_put_batch(struct pawl_slots *a, const uint32_t *slots, size_t n);
+
+/* One more than the greatest slot ever given out, rounded up to 64. */
+uint64_t pawl_slots_peak(const struct pawl_slots *a);
+
+/*
+ * Calls idle(first, slots, argument) for run after run of slots that are all in
+ * the depot, 64 or a multiple of it up to 4096; they are nobody's meanwhile.
+ */
+void pawl_slots_each_idle(struct pawl_slots *a,
+			  void (*idle)(uint64_t first, uint64_t slots, void *argument),
+			  void *argument);
+
+/* Slow paths of the functions below; s is entered, or NULL. */
+uint32_t pawl_slots_get_slow(struct pawl_slots *a, struct pawl_slots_shard *s,
+			     struct pawl_lease_handle *h) __attribute__((cold, noinline));
+void pawl_slots_put_slow(struct pawl_slots *a, uint32_t slot, struct pawl_slots_shard *s,
+			 struct pawl_lease_handle *h) __attribute__((cold, noinline));
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+
+/* One compare-and-swap on a shared shard's list; false if it is empty. */
+static inline bool pawl_slots_pop(struct pawl_slots *a, uint32_t *slot)
+{
+	for (;;) {
+		struct pawl_slots_shard *s =
+			(struct pawl_slots_shard *)pawl_shards_shared(&a->shards);
+		uint64_t head = pawl_load_acquire(&s->state); /* [G] */
+		uint64_t top = head & PAWL_SLOTS_TOP, below;
+
+		if (top == 0)
+			return false;
+		*slot = (uint32_t)(top - 1);
+		/* Relaxed: [G] shows it, if the swap succeeds; else it is not used. */
+		below = pawl_load_relaxed(&a->links[*slot]);
+		if (pawl_cas_acquire(
+			    &s->state, head, /* [G] */
+			    ((head - PAWL_SLOTS_ONE + PAWL_SLOTS_TAG) & ~PAWL_SLOTS_TOP) |
+				    below))
+			return true;
+		pawl_shards_contended(&a->shards);
+	}
+}
+
+/* As pop; false if the list is as long as may be. */
+static inline bool pawl_slots_push(struct pawl_slots *a, uint32_t slot)
+{
+	for (;;) {
+		struct pawl_slots_shard *s =
+			(struct pawl_slots_shard *)pawl_shards_shared(&a->shards);
+		/* Relaxed, with the link: [P] publishes them. */
+		uint64_t head = pawl_load_relaxed(&s->state);
+
+		if (head % PAWL_SLOTS_TAG / PAWL_SLOTS_ONE >= PAWL_SLOTS_CACHE)
+			return false;
+		pawl_store_relaxed(&a->links[slot], head & PAWL_SLOTS_TOP); /* Relaxed. */
+		if (pawl_cas_release(
+			    &s->state, head, /* [P] */
+			    ((head + PAWL_SLOTS_ONE + PAWL_SLOTS_TAG) & ~PAWL_SLOTS_TOP) |
+				    (slot + 1u)))
+			return true;
+		pawl_shards_contended(&a->shards);
+	}
+}
+
+/*
+ * Returns a slot that nobody else holds, or PAWL_SLOTS_NONE if all are held. Makes
+ * system calls in slow paths only, and waits for nobody.
+ */
+static inline uint32_t pawl_slots_get(struct pawl_slots *a)
+{
+	struct pawl_lease_handle *h = pawl_lease_self();
+	struct pawl_slots_shard *s = (struct pawl_slots_shard *)pawl_shards_enter(
+		&a->shards, h);
+	uint64_t n;
+	uint32_t slot;
+
+	if (__builtin_expect(s == NULL, false)) {
+		if (!a->shards.leased && pawl_slots_pop(a, &slot))
+			return slot;
+		return pawl_slots_get_slow(a, NULL, h);
+	}
+	/* Relaxed: the lease orders it. */
+	n = pawl_load_relaxed(&s->state);
+	if (__builtin_expect(n == 0, false))
+		return pawl_slots_get_slow(a, s, h);
+	slot = s->slot[n - 1];
+	pawl_store_release(&s->state, n - 1); /* [C] */
+	pawl_shards_exit(&a->shards, &s->base, h);
+	return slot;
+}
+
+/* Gives back a slot that the caller holds. Otherwise as get. */
+static inline void pawl_slots_put(struct pawl_slots *a, uint32_t slot)
+{
+	struct pawl_lease_handle *h = pawl_lease_self();
+	struct pawl_slots_shard *s = (struct pawl_slots_shard *)pawl_shards_enter(
+		&a->shards, h);
+	uint64_t n;
+
+	if (__builtin_expect(s == NULL, false)) {
+		if (a->shards.leased || !pawl_slots_push(a, slot))
+			pawl_slots_put_slow(a, slot, NULL, h);
+		return;
+	}
+	/* Relaxed: the lease orders it. */
+	n = pawl_load_relaxed(&s->state);
+	if (__builtin_expect(n == PAWL_SLOTS_CACHE, false)) {
+		pawl_slots_put_slow(a, slot, s, h);
+		return;
+	}
+	s->slot[n] = slot;
+	pawl_store_release(&s->state, n + 1); /* [C] */
+	pawl_shards_exit(&a->shards, &s->base, h);
+}
+
+#endif /* PAWL_SLOTS_H */

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading counters, and adding to them where that is slow. */
+#include <pawl/counter.h>
+
+int pawl_counter_create(struct pawl_counter *c, enum pawl_shards_kind kind)
+{
+	/* No drain: a value stays where it was counted, so that a sum that meets
+	 * no addition meets no move either. */
+	const struct pawl_shards_plan plan = {
+		.kind = kind,
+		.bytes = sizeof(struct pawl_counter_shard),
+		.drain = NULL,
+	};
+
+	return pawl_shards_create(&c->shards, &plan);
+}
+
+void pawl_counter_destroy(struct pawl_counter *c)
+{
+	pawl_shards_destroy(&c->shards);
+}
+
+void pawl_counter_add_shared(struct pawl_counter *c, uint64_t n)
+{
+	struct pawl_counter_shard *s = (struct pawl_counter_shard *)pawl_shards_shared(
+		&c->shards);
+
+	pawl_fetch_add_release(&s->value, n); /* [V] */
+	if (!c->shards.leased)
+		pawl_shards_contended(&c->shards);
+}
+
+static uint64_t sum_of(struct pawl_shards *p, char *first, uint64_t shards)
+{
+	uint64_t sum = 0, i;
+
+	for (i = 0; i < shards; i++)
+		sum += pawl_load_acquire(/* [W] */
+					 &((struct pawl_counter_shard *)(first +
+									 i * p->stride))
+						  ->value);
+	return sum;
+}
+
+int64_t pawl_counter_sum(struct pawl_counter *c)
+{
+	struct pawl_shards *p = &c->shards;
+
+	return (int64_t)(sum_of(p, p->shared, p->most + 1) +
+			 sum_of(p, p->own, pawl_shards_used(p)));
+}
+
+struct look {
+	struct pawl_counter *c;
+	int64_t sum;
+};
+
+static void look(void *argument)
+{
+	struct look *l = argument;
+
+	l->sum = pawl_counter_sum(l->c);
+}
+
+bool pawl_counter_exact(struct pawl_counter *c, uint64_t ns, int64_t *sum)
+{
+	struct look l = {c, 0};
+
+	if (!pawl_shards_frozen(&c->shards, ns, look, &l))
+		return false;
+	*sum = l.sum;
+	return true;
+}
