@@ -85,7 +85,7 @@ static bool occupied(const struct pawl_lease *l, uint64_t word)
 	       pawl_address(l); /* [K] pairs with [F] and [R] */
 }
 
-/* How a lease that is in LIMBO, or about to be, can be had by h. */
+/* How h can have a lease that is in LIMBO, or about to be. */
 enum way { NO_WAY, OWN, LOCAL, FENCE, BARRIER };
 
 static enum way way_to(uint64_t word, const struct pawl_lease_handle *h, bool far)
@@ -104,30 +104,31 @@ static enum way way_to(uint64_t word, const struct pawl_lease_handle *h, bool fa
 
 /*
  * I4: settles LIMBO(c, x), which the caller has read or written, for h. The way
- * is found after that look at the word, and for LOCAL that is the point: a lessee
- * who later runs on this CPU sees what we saw.
+ * is looked for after that, and LOCAL means just this: a lessee who runs on this
+ * CPU later on sees the LIMBO that we saw.
  */
 static enum pawl_lease_result settle(const struct pawl_lease *l, uint64_t word,
-				     struct pawl_lease_handle *h, bool far)
+				     const struct pawl_lease_handle *h, bool far,
+				     enum way *way)
 {
 	pawl_bare_light_fence(); /* [B] */
-	switch (way_to(word, h, far)) {
-	case OWN:
+	*way = way_to(word, h, far);
+	if (*way == OWN)
 		return PAWL_LEASE_OK;
-	case NO_WAY:
+	if (*way == FENCE)
+		pawl_full_fence(); /* [E] pairs with [E] in enter */
+	if (*way == NO_WAY || (*way == BARRIER && !pawl_lease_barrier(cpu_of(word))))
 		return PAWL_LEASE_ELSEWHERE;
-	case FENCE:
-		pawl_full_fence(); /* pairs with the one in enter */
-		break;
-	case BARRIER:
-		pawl_lease_count(h, LEASE_BREAKS);
-		if (!pawl_lease_barrier(cpu_of(word)))
-			return PAWL_LEASE_ELSEWHERE;
-		break;
-	case LOCAL:
-		break;
-	}
 	return occupied(l, word) ? PAWL_LEASE_HOSTAGE : PAWL_LEASE_OK;
+}
+
+/* What a lease that h has got counts as. */
+static void count(struct pawl_lease_handle *h, enum way way, bool broke)
+{
+	if (way == BARRIER)
+		pawl_lease_count(h, LEASE_BREAKS);
+	else if (way != NO_WAY && way != OWN)
+		pawl_lease_count(h, broke ? LEASE_TAKEOVERS : LEASE_FINISHES);
 }
 
 /*
@@ -143,6 +144,8 @@ static enum pawl_lease_result take(struct pawl_lease *l, struct pawl_lease_handl
 	for (attempt = 0; attempt < ATTEMPTS; attempt++) {
 		uint64_t word = pawl_load_acquire(&l->word); /* [W] */
 		enum pawl_lease_state state = state_of(word);
+		enum pawl_lease_result result;
+		enum way way = NO_WAY;
 		bool broke = false;
 
 		if (state == PAWL_LEASE_POISON)
@@ -150,7 +153,7 @@ static enum pawl_lease_result take(struct pawl_lease *l, struct pawl_lease_handl
 		if (drained(word))
 			return PAWL_LEASE_HOSTAGE;
 		if (state == PAWL_LEASE_LEASED && lessee_of(word) == h->id && h->fenced)
-			return PAWL_LEASE_OK; /* I1, after the fence in enter */
+			return PAWL_LEASE_OK; /* I1, after [E] in enter */
 		if (state == PAWL_LEASE_LEASED && lessee_of(word) != h->id) {
 			uint64_t limbo = after(word, PAWL_LEASE_LIMBO, cpu_of(word),
 					       lessee_of(word));
@@ -164,8 +167,7 @@ static enum pawl_lease_result take(struct pawl_lease *l, struct pawl_lease_handl
 			broke = true;
 		}
 		if (state == PAWL_LEASE_LIMBO) {
-			enum pawl_lease_result result = settle(l, word, h, far);
-
+			result = settle(l, word, h, far, &way);
 			if (result != PAWL_LEASE_OK)
 				return result;
 			if (far && pawl_os_now() - begun > STALE_NS) {
@@ -174,10 +176,7 @@ static enum pawl_lease_result take(struct pawl_lease *l, struct pawl_lease_handl
 			}
 		}
 		if (change(l, word, after(word, PAWL_LEASE_LEASED, cpu_now(h), h->id))) {
-			if (broke)
-				pawl_lease_count(h, LEASE_TAKEOVERS);
-			else if (state == PAWL_LEASE_LIMBO)
-				pawl_lease_count(h, LEASE_FINISHES);
+			count(h, way, broke);
 			return PAWL_LEASE_OK;
 		}
 	}
@@ -194,7 +193,7 @@ static enum pawl_lease_result enter(struct pawl_lease *l, struct pawl_lease_hand
 	enum pawl_lease_result result = PAWL_LEASE_HOSTAGE;
 
 	if (h->fenced)
-		pawl_full_fence(); /* pairs with the one in settle */
+		pawl_full_fence(); /* [E] pairs with [E] in settle */
 	else
 		pawl_light_fence(); /* [C] pairs with pawl_lease_close's caller's */
 	/* Relaxed: ordered by the fence. */

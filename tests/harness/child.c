@@ -2,15 +2,9 @@
 #include "child.h"
 #include "harness.h"
 
-#include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,17 +46,29 @@ struct child child_run(void (*run)(void))
 	return child;
 }
 
-int refuse_membarrier(void)
-{
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = {COUNT_OF(filter), filter};
+static const char *again_argument;
+static bool again_refused;
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-		return -1;
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+static void again(void)
+{
+	if (again_refused && refuse_membarrier() != 0)
+		_exit(CHILD_SKIPS);
+	execl("/proc/self/exe", "again", again_argument, (char *)NULL);
+	_exit(1);
+}
+
+void child_again(const char *argument, bool refused)
+{
+	struct child child;
+
+	again_argument = argument;
+	again_refused = refused;
+	child = child_run(again);
+	if (child.status == CHILD_SKIPS) {
+		print_message("this system cannot do what the case needs\n");
+		skip();
+	}
+	assert_string_equal(child.text, "");
+	assert_int_equal(child.signal, 0);
+	assert_int_equal(child.status, 0);
 }

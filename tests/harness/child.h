@@ -4,6 +4,7 @@
 #define TESTS_CHILD_H
 
 #include <signal.h>
+#include <stdbool.h>
 
 struct child {
 	int status;	 /* exit status, if it exited */
@@ -12,6 +13,14 @@ struct child {
 };
 
 struct child child_run(void (*run)(void));
+
+/*
+ * Runs this program again in a child, with one argument; on a system that
+ * refuses membarrier from the start, if asked to. Fails the case unless it says
+ * nothing and returns 0; skips it where it returns CHILD_SKIPS.
+ */
+enum { CHILD_SKIPS = 77 };
+void child_again(const char *argument, bool refused);
 
 /* Makes the kernel refuse membarrier, for this process and what it executes;
  * -1 if that cannot be had here. */

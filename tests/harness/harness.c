@@ -115,6 +115,22 @@ void breathe(void)
 	nap(20000);
 }
 
+bool sit_on(size_t which)
+{
+	cpu_set_t all, one;
+	size_t cpu;
+
+	if (sched_getaffinity(0, sizeof(all), &all) != 0 ||
+	    (size_t)CPU_COUNT(&all) <= which)
+		return false;
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &all) && which-- == 0)
+			break;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	return sched_setaffinity(0, sizeof(one), &one) == 0;
+}
+
 /* Crews. */
 
 struct recruit {

@@ -82,6 +82,10 @@ void crew_join(struct crew *crew);
  */
 void watchdog(const char *name);
 
+/* Binds this thread to one of the CPUs it may use; false, and nothing done, if
+ * they are not that many. */
+bool sit_on(size_t which);
+
 /* Lets somebody else run: for the tests' own waiting. */
 void breathe(void);
 

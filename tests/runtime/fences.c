@@ -48,28 +48,12 @@ static void delay(uint64_t turns)
 		continue;
 }
 
-/* A CPU for each side, if there are two. */
-static void sit_on(size_t which)
-{
-	cpu_set_t all, one;
-	size_t cpu;
-
-	if (sched_getaffinity(0, sizeof(all), &all) != 0 || CPU_COUNT(&all) < 2)
-		return;
-	for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, &all) && which-- == 0)
-			break;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	sched_setaffinity(0, sizeof(one), &one);
-}
-
 static void *light_side(void *argument)
 {
 	struct duel *d = argument;
 	uint64_t round;
 
-	sit_on(1);
+	sit_on(1); /* a CPU for each side, if there are two */
 	for (round = 1; round <= ROUNDS; round++) {
 		await_round(&d->start, round);
 		delay(round % 13);
@@ -137,29 +121,11 @@ static void light_side_is_light_where_membarrier_works(void **state)
 	assert_false(pawl_light_fence_full);
 }
 
-enum { NO_SECCOMP = 77 };
-
-/* The choice is made when the library is loaded: start this program again. */
-static void run_refused(void)
-{
-	if (refuse_membarrier() != 0)
-		_exit(NO_SECCOMP);
-	execl("/proc/self/exe", "fences", "refused", (char *)NULL);
-	_exit(1);
-}
-
+/* The choice is made when the library is loaded: in this program, started again. */
 static void refusal_makes_the_light_side_full(void **state)
 {
-	struct child child = child_run(run_refused);
-
 	(void)state;
-	if (child.status == NO_SECCOMP) {
-		print_message("seccomp filters are not available here\n");
-		skip();
-	}
-	assert_string_equal(child.text, "");
-	assert_int_equal(child.signal, 0);
-	assert_int_equal(child.status, 0);
+	child_again("refused", true);
 }
 
 static int main_refused(void)

@@ -347,50 +347,18 @@ static int contend(void)
 	       (long)COUNT_OF(threads) * contest.rounds;
 }
 
-enum { NO_SECCOMP = 77 };
-
 /* Refused before the library is loaded, or while it is in use: this program
  * again, for a child of threads must not make threads under TSan. */
-static void run_refused_before(void)
-{
-	if (refuse_membarrier() != 0)
-		_exit(NO_SECCOMP);
-	execl("/proc/self/exe", "mutex", "contend", (char *)NULL);
-	_exit(1);
-}
-
-static void run_refused_later(void)
-{
-	execl("/proc/self/exe", "mutex", "refuse-and-contend", (char *)NULL);
-	_exit(1);
-}
-
-static void check_child(void (*run)(void))
-{
-	struct child child;
-
-	watchdog("no membarrier");
-	child = child_run(run);
-	watchdog(NULL);
-	if (child.status == NO_SECCOMP) {
-		print_message("seccomp filters are not available here\n");
-		skip();
-	}
-	assert_string_equal(child.text, "");
-	assert_int_equal(child.signal, 0);
-	assert_int_equal(child.status, 0);
-}
-
 static void works_where_the_kernel_refuses_membarrier(void **state)
 {
 	(void)state;
-	check_child(run_refused_before);
+	child_again("contend", true);
 }
 
 static void works_where_the_kernel_comes_to_refuse_membarrier(void **state)
 {
 	(void)state;
-	check_child(run_refused_later);
+	child_again("refuse-and-contend", false);
 }
 
 int main(int argc, char **argv)
@@ -411,7 +379,7 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && strcmp(argv[1], "refuse-and-contend") == 0 &&
 	    refuse_membarrier() != 0)
-		return NO_SECCOMP;
+		return CHILD_SKIPS;
 	if (argc == 2)
 		return contend();
 	return cmocka_run_group_tests(cases, NULL, NULL);

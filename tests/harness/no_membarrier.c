@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs a program on a system that refuses membarrier, as some sandboxes do. */
+#include "child.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+	if (argc < 2 || refuse_membarrier() != 0)
+		return 0; /* no filters here: nothing to test */
+	execv(argv[1], argv + 1);
+	perror(argv[1]);
+	return 1;
+}
