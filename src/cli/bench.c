@@ -59,13 +59,16 @@ static int run(struct bench_plan *plan, json_t *context, bool json)
 	int status = 0;
 
 	catch_interrupt();
+	noise_begin(&plan->noise);
 	measure_plan(plan);
+	noise_end(&plan->noise);
+	json_object_set_new(context, "noise", describe_noise(&plan->noise));
 	if (crew_interrupted()) {
 		warn("interrupted; what follows was measured until then");
 		status = EXIT_INTERRUPTED;
 	}
 	if (samples_in(plan) > 0) {
-		report_bench(plan);
+		report_bench(plan, usable_cpus());
 		if (json)
 			write_result_file(json_pack("{s:i, s:s, s:O, s:o}", "schema", 1,
 						    "tool", "bench", "context", context,

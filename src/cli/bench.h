@@ -6,6 +6,7 @@
 #ifndef PAWL_CLI_BENCH_H
 #define PAWL_CLI_BENCH_H
 
+#include "noise.h"
 #include "options.h"
 #include "workload.h"
 
@@ -39,7 +40,8 @@ struct bench_cell {
 	int threads;
 	size_t runs; /* how many samples there are yet */
 	struct bench_sample *samples;
-	bool timed; /* waits was filled by a run of its own */
+	struct cpu_ticks ticks; /* of the machine, during its runs */
+	bool timed;		/* waits was filled by a run of its own */
 	struct waits waits;
 };
 
@@ -57,6 +59,7 @@ struct bench_plan {
 	size_t runs;	 /* of each cell */
 	bool time_waits; /* in one run more */
 	uint64_t seed;
+	struct noise noise; /* meanwhile */
 };
 
 /* Makes the plan, or refuses what cannot be done; fills in what was not said. */
@@ -78,8 +81,9 @@ void print_workloads(void);
 void measure_plan(struct bench_plan *plan);
 
 /* Prints a ranked table for each workload and number of threads, warns of what
- * cannot be trusted, and ends with a sentence for each. */
-void report_bench(const struct bench_plan *plan);
+ * cannot be trusted on a machine of so many CPUs, and ends with a sentence for
+ * each. */
+void report_bench(const struct bench_plan *plan, int cpus);
 
 /* The results as the value of "results". */
 json_t *describe_bench(const struct bench_plan *plan);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What pawl bench says about its measurements. */
 #include "bench.h"
+#include "output.h"
 #include "stats.h"
 
 #include <inttypes.h>
@@ -184,6 +185,9 @@ static void print_sentence(const struct row *rows, size_t n)
 	printf(" (%.0f %% confidence)\n", floor(100 * confidence));
 }
 
+/* What to do about it depends on what disturbed the runs. */
+static const char *remedy;
+
 static void warn_of_errors(const struct row *rows, size_t n)
 {
 	const struct row *worst = rows;
@@ -196,10 +200,10 @@ static void warn_of_errors(const struct row *rows, size_t n)
 	}
 	if (wide > 0)
 		warn("%s, %d thread%s: spread above %.0f %% for %zu of %zu locks (%s: "
-		     "%.0f %%); raise --runs or --seconds, or quiet the machine",
+		     "%.0f %%), too wide to rank them; %s",
 		     worst->workload->name, worst->cell->threads,
 		     worst->cell->threads == 1 ? "" : "s", 100 * widest_error, wide, n,
-		     worst->cell->subject->name, 100 * worst->spread);
+		     worst->cell->subject->name, 100 * worst->spread, remedy);
 }
 
 /* How many cells from here on have the same number of threads. */
@@ -237,8 +241,9 @@ static void each_group(const struct bench_plan *plan,
 	}
 }
 
-void report_bench(const struct bench_plan *plan)
+void report_bench(const struct bench_plan *plan, int cpus)
 {
+	remedy = noise_remedy(&plan->noise, cpus);
 	each_group(plan, print_rows);
 	each_group(plan, print_waits);
 	fflush(stdout);
@@ -255,12 +260,6 @@ static json_t *describe_waits(const struct waits *waits)
 			 (json_int_t)waits_percentile(waits, 0.99), "p999",
 			 (json_int_t)waits_percentile(waits, 0.999), "max",
 			 (json_int_t)waits->longest);
-}
-
-/* null, if there is no such figure. */
-static json_t *number_or_null(double number)
-{
-	return isfinite(number) ? json_real(number) : json_null();
 }
 
 static json_t *describe_figures(const struct workload *workload,
@@ -308,6 +307,8 @@ static json_t *describe_row(const struct bench_part *part, const struct row *row
 			    number_or_null(median_of(cell, COLUMN(cpu_ns))));
 	json_object_set_new(result, "context_switches_per_s",
 			    number_or_null(median_of(cell, COLUMN(switches))));
+	json_object_set_new(result, "steal_percent",
+			    json_real(steal_percent(cell->ticks)));
 	json_object_set_new(result, "figures", describe_figures(workload, cell));
 	if (cell->timed)
 		json_object_set_new(result, "wait_ns", describe_waits(&cell->waits));

@@ -5,7 +5,6 @@
 #include "output.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +12,7 @@ static void measure_cell(const struct bench_part *part, struct bench_cell *cell,
 			 uint64_t seed, bool time_waits)
 {
 	struct bench_shape shape = part->shape;
+	struct cpu_ticks before = cpu_ticks_now();
 	struct bench_outcome outcome;
 	struct bench_sample *sample;
 
@@ -29,6 +29,7 @@ static void measure_cell(const struct bench_part *part, struct bench_cell *cell,
 			cell->subject->name, cell->threads, part->workload->name);
 	if (crew_interrupted())
 		return; /* cut short: no sample */
+	cpu_ticks_add(&cell->ticks, before, cpu_ticks_now());
 	if (time_waits) {
 		cell->timed = true;
 		cell->waits = outcome.waits;
@@ -45,7 +46,6 @@ static void measure_cell(const struct bench_part *part, struct bench_cell *cell,
 
 struct progress {
 	size_t done, total;
-	double seconds; /* left */
 };
 
 /* Every round measures every cell once, in an order of its own, so that
@@ -67,15 +67,13 @@ static uint64_t measure_part(struct bench_part *part, size_t runs, bool time_wai
 			struct bench_cell *cell = &part->cells[order[i]];
 
 			show_progress(progress->done, progress->total,
-				      "run %zu of %zu: %s, %s, %d thread%s, %.0f s left",
+				      "run %zu of %zu: %s, %s, %d thread%s",
 				      progress->done + 1, progress->total,
 				      part->workload->name, cell->subject->name,
-				      cell->threads, cell->threads == 1 ? "" : "s",
-				      ceil(progress->seconds));
+				      cell->threads, cell->threads == 1 ? "" : "s");
 			seed = lcg_next(seed);
 			measure_cell(part, cell, seed, round == runs);
 			progress->done++;
-			progress->seconds -= part->shape.seconds;
 		}
 	}
 	free(order);
@@ -90,13 +88,14 @@ static bool times_waits(const struct bench_plan *plan, const struct bench_part *
 /* One workload after the other: their figures are not compared. */
 void measure_plan(struct bench_plan *plan)
 {
-	struct progress progress = {.seconds = plan_length(plan)};
+	struct progress progress = {0};
 	uint64_t seed = plan->seed;
 	size_t i;
 
 	for (i = 0; i < plan->count; i++)
 		progress.total += plan->parts[i].count *
 				  (plan->runs + times_waits(plan, &plan->parts[i]));
+	expect_seconds(plan_length(plan));
 	for (i = 0; i < plan->count; i++)
 		seed = measure_part(&plan->parts[i], plan->runs,
 				    times_waits(plan, &plan->parts[i]), seed, &progress);

@@ -5,12 +5,15 @@
 #include "options.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The result file: written beside its final place, then moved there. Devices
@@ -68,6 +71,11 @@ void write_result_file(json_t *json)
 	result.temporary = NULL;
 }
 
+json_t *number_or_null(double number)
+{
+	return isfinite(number) ? json_real(number) : json_null();
+}
+
 void print_json(json_t *json)
 {
 	json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
@@ -75,35 +83,91 @@ void print_json(json_t *json)
 	json_decref(json);
 }
 
-static bool line_is_open;
+/* Progress. */
+
+static const double worth_showing = 2; /* seconds */
+
+static struct {
+	double expected; /* seconds in all; 0: not known */
+	double began;	 /* 0: nothing has */
+	size_t tenths;	 /* the next that deserves a line */
+	bool line_is_open;
+} progress;
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void expect_seconds(double seconds)
+{
+	progress.expected = seconds;
+	progress.began = 0;
+}
+
+/* By the pace so far, or else as was expected; -1: not known. */
+static double seconds_left(double elapsed, double part)
+{
+	if (part > 0)
+		return elapsed / part - elapsed;
+	return progress.expected > 0 ? progress.expected : -1;
+}
+
+/* One line, cut to the width of the terminal, beyond which it could not be
+ * redrawn. */
+static void draw_bar(double part, const char *left, const char *what)
+{
+	enum { BAR = 20 };
+	struct winsize window = {0};
+	char line[512];
+	int full = (int)(BAR * part);
+
+	ioctl(STDERR_FILENO, TIOCGWINSZ, &window);
+	if (window.ws_col == 0)
+		window.ws_col = 80;
+	snprintf(line, sizeof(line), "[%.*s%.*s] %3.0f %%%s  %s", full,
+		 "####################", BAR - full, "....................", 100 * part,
+		 left, what);
+	fprintf(stderr, "\r\033[K%.*s", window.ws_col - 1, line);
+	progress.line_is_open = true;
+}
 
 void show_progress(size_t done, size_t total, const char *format, ...)
 {
-	static size_t tenths;
+	double part = (double)done / (double)total, elapsed, seconds;
+	char what[256], left[40] = "";
 	va_list args;
 
-	if (isatty(STDERR_FILENO)) {
-		fprintf(stderr, "\r\033[K");
-		line_is_open = true;
-	} else {
-		if (done * 10 / total < tenths)
-			return;
-		tenths = done * 10 / total + 1;
+	if (progress.began == 0) {
+		progress.began = now();
+		progress.tenths = 0;
 	}
-	fprintf(stderr, "%3zu %%  ", done * 100 / total);
+	elapsed = now() - progress.began;
+	seconds = seconds_left(elapsed, part);
+	if (elapsed + seconds < worth_showing)
+		return;
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
-	if (!line_is_open)
-		fputc('\n', stderr);
+	if (seconds >= 0)
+		snprintf(left, sizeof(left), ", %.0f s left", ceil(seconds));
+	if (isatty(STDERR_FILENO)) {
+		draw_bar(part, left, what);
+	} else if (done * 10 / total >= progress.tenths) {
+		progress.tenths = done * 10 / total + 1;
+		fprintf(stderr, "%3.0f %%%s  %s\n", 100 * part, left, what);
+	}
 	fflush(stderr);
 }
 
 void end_progress(void)
 {
-	if (line_is_open)
+	if (progress.line_is_open)
 		fprintf(stderr, "\r\033[K");
-	line_is_open = false;
+	progress.line_is_open = false;
 }
 
 void finish_stdout(void)

@@ -17,12 +17,20 @@ void open_result_file(const char *option, const char *path);
 /* Writes the whole result at once; gives up if that fails. Consumes *json. */
 void write_result_file(json_t *json);
 
+/* A number, or null for one that is not finite: there is no such figure. */
+json_t *number_or_null(double number);
+
 /* Prints *json to stdout. Consumes it. */
 void print_json(json_t *json);
 
+/* How many seconds everything will take, before the first show_progress(). Who
+ * does not say is believed to take long when it has taken a while. */
+void expect_seconds(double seconds);
+
 /*
- * Shows on stderr how far we are: redraws one line if that is a terminal,
- * else prints a line for every tenth of the way.
+ * Shows on stderr how far we are and how much time is left, if it takes more than
+ * 2 s in all: redraws one line with a bar if that is a terminal, else prints a
+ * line for every tenth of the way.
  */
 void show_progress(size_t done, size_t total, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -356,15 +356,14 @@ static void measure(struct trial *trial, int runs)
 
 	for (i = 0; i < trial->count; i++)
 		order[i] = i;
+	expect_seconds(runs * round_s(trial));
 	for (round = 0; round < runs; round++) {
 		random = lcg_shuffle(order, trial->count, random);
 		for (i = 0; i < trial->count && !all.is_interrupted; i++, done++) {
 			struct candidate *candidate = &trial->candidates[order[i]];
 
-			show_progress(done, total, "run %d of %d: %s, %.0f s left",
-				      round + 1, runs, candidate->name,
-				      ceil(round_s(trial) / (double)trial->count *
-					   (double)(total - done)));
+			show_progress(done, total, "run %d of %d: %s", round + 1, runs,
+				      candidate->name);
 			if (*candidate->trouble == '\0')
 				measure_once(candidate);
 			if (*trial->candidates[0].trouble != '\0')

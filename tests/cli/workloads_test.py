@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""pawl bench over all workloads: its JSON against the schema, its progress on a
+terminal, and what an interrupt leaves. usage: workloads_test.py PAWL"""
+import copy
+import json
+import os
+import pty
+import re
+
+import jsonschema
+
+import command
+
+SCHEMA = os.path.join(command.ROOT, "data", "schema", "bench.schema.json")
+DOCUMENT = os.path.join(command.ROOT, "docs", "bench.md")
+
+
+def validator():
+    with open(SCHEMA) as file:
+        schema = json.load(file)
+    jsonschema.Draft7Validator.check_schema(schema)
+    return jsonschema.Draft7Validator(schema)
+
+
+class WorkloadsTest(command.CommandTest):
+    def load(self, name="r.json"):
+        """The result, which must be valid."""
+        result = json.loads(self.read(name))
+        validator().validate(result)
+        return result
+
+    def names(self, option):
+        text = self.succeed("bench", option, "help").stdout
+        return re.findall(r"^(\S+)", text, re.M)
+
+    def test_result_of_all_workloads_is_valid(self):
+        names = self.names("--workload")
+        if os.environ.get("PAWL_TSAN"):
+            names.remove("footprint")  # TSan cannot follow so many locks
+        self.succeed("bench", "--workload", ",".join(names), "--quick", "--threads", "2",
+                     "--seconds", "0.01", "--runs", "2", "--json", "r.json")
+        result = self.load()
+        self.assertEqual(list(dict.fromkeys(row["workload"] for row in result["results"])),
+                         names)
+        for row in result["results"]:
+            self.assertEqual(len(row["samples"]), 2)
+            self.assertEqual(row["interval"]["low"], min(row["samples"]))
+            self.assertEqual(row["interval"]["high"], max(row["samples"]))
+            self.assertEqual(row["interval"]["confidence"], 0.5)
+
+    def test_schema_rejects_what_is_not_complete(self):
+        self.succeed("bench", "--locks", "ticket", "--threads", "1", "--seconds", "0.01",
+                     "--runs", "1", "--json", "r.json")
+        result = self.load()
+        for path in ("context", "results"), ("noise", "context"), ("samples", "results"):
+            spoilt = copy.deepcopy(result)
+            at = {"context": spoilt["context"], "results": spoilt["results"][0]}
+            del (spoilt if path[0] in spoilt else at[path[1]])[path[0]]
+            self.assertFalse(validator().is_valid(spoilt), path)
+
+    def test_figures_of_a_workload_are_in_table_and_result(self):
+        done = self.succeed("bench", "--workload", "atomic-cas", "--quick", "--locks",
+                            "ticket", "--threads", "1", "--seconds", "0.01", "--json",
+                            "r.json")
+        self.assertIn("failures_per_op", done.stdout)
+        self.assertEqual(self.load()["results"][0]["figures"], {"failures_per_op": 0.0})
+
+    def test_less_is_better_where_the_workload_says_so(self):
+        done = self.succeed("bench", "--workload", "latency", "--quick", "--locks",
+                            "ticket,mutex", "--seconds", "0.02", "--json", "r.json")
+        rows = self.load()["results"]
+        best = min(rows, key=lambda row: row["median"])["lock"]
+        self.assertEqual([row["better"] for row in rows], ["less", "less"])
+        self.assertIn(f"latency, 2 threads: {best} first", done.stdout)
+
+    def test_document_lists_every_workload(self):
+        with open(DOCUMENT) as file:
+            listed = re.findall(r"^\| `([a-z0-9-]+)` \|", file.read(), re.M)
+        self.assertEqual(sorted(listed), sorted(self.names("--workload")))
+
+    def test_short_runs_show_no_progress(self):
+        done = self.succeed("bench", "--locks", "ticket", "--threads", "1", "--quick",
+                            "--seconds", "0.01")
+        self.assertNotIn("left", done.stderr)
+
+    def test_progress_is_plain_lines_where_there_is_no_terminal(self):
+        done = self.succeed("bench", "--locks", "ticket", "--threads", "1", "--quick",
+                            "--runs", "12", "--seconds", "0.2")
+        self.assertRegex(done.stderr, r"(?m)^  0 %, 3 s left  run 1 of 12: mutex, ticket")
+        self.assertNotIn("\r", done.stderr)
+        self.assertLessEqual(done.stderr.count("left"), 11)
+
+    def on_terminal(self, *words, interrupt_at=None):
+        """Runs it on a terminal of its own; types Ctrl-C when that text appears.
+        Returns the exit status and what the terminal got."""
+        child, terminal = pty.fork()
+        if child == 0:
+            os.chdir(self.directory.name)
+            os.execv(self.pawl, [self.pawl, *words])
+        text = b""
+        while True:
+            try:
+                part = os.read(terminal, 4096)
+            except OSError:  # EIO: the other end is closed
+                break
+            if not part:
+                break
+            text += part
+            if interrupt_at and interrupt_at.encode() in text:
+                os.write(terminal, b"\x03")
+                interrupt_at = None
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        os.close(terminal)
+        return status, text.decode()
+
+    def test_progress_is_a_bar_on_a_terminal(self):
+        status, text = self.on_terminal("bench", "--locks", "ticket", "--threads", "1",
+                                        "--quick", "--runs", "12", "--seconds", "0.2")
+        self.assertEqual(status, 0, text)
+        self.assertRegex(text, r"\r\x1b\[K\[\.{20}\]   0 %, 3 s left  run 1 of 12")
+        self.assertRegex(text, r"\r\x1b\[K\[#{10}\.{10}\]  50 %, \d+ s left  run 7 of 12")
+
+    def test_interrupt_writes_what_all_workloads_gave_so_far(self):
+        status, text = self.on_terminal(
+            "bench", "--workload", "ring,multiwait,mutex", "--locks", "load,ticket",
+            "--threads", "2", "--seconds", "0.1", "--runs", "10", "--json", "r.json",
+            interrupt_at="mutex, ticket")
+        self.assertEqual(status, 130, text)
+        self.assertIn("interrupted", text)
+        rows = self.load()["results"]
+        self.assertEqual([row["workload"] for row in rows[:2]], ["ring", "multiwait"])
+        self.assertEqual([len(row["samples"]) for row in rows[:2]], [10, 10])
+        if len(rows) > 2:
+            self.assertLess(len(rows[2]["samples"]), 10)
+
+
+if __name__ == "__main__":
+    command.main()
