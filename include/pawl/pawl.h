@@ -24,6 +24,7 @@
 #include <pawl/reciprocating_fair.h>
 #include <pawl/seqlock.h>
 #include <pawl/shards.h>
+#include <pawl/shared.h>
 #include <pawl/slots.h>
 #include <pawl/tas.h>
 #include <pawl/ticket.h>
