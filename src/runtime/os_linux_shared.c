@@ -188,11 +188,6 @@ uint64_t pawl_os_namespace(void)
 	return sum;
 }
 
-uint64_t pawl_os_process(void)
-{
-	return (uint64_t)getpid();
-}
-
 /* Turns the way system calls fail into ours. */
 static int outcome(bool good, int saved)
 {

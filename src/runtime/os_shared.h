@@ -49,9 +49,6 @@ bool pawl_os_thread_gone(uint64_t name);
  * differs do not see each other's threads. */
 uint64_t pawl_os_namespace(void);
 
-/* The calling process, as a number. */
-uint64_t pawl_os_process(void);
-
 /* Files. A file's size is that of a regular file; others have none. */
 int pawl_os_file_new(int *fd); /* anonymous */
 int pawl_os_file_duplicate(int *copy, int fd);
