@@ -9,8 +9,10 @@ all: ## build the libraries and the command, in build/release
 	cmake --preset release
 	cmake --build --preset release -j$(JOBS)
 
-demo: deps all ## compare all locks on this machine, in a minute or so
-	build/release/pawl bench --quick
+demo: deps all ## compare all locks in a minute or so, and write report.html
+	build/release/pawl bench --quick --json build/demo-bench.json
+	build/release/pawl sim --threads 1,2,4,8,16,32 --episodes 2000 --json build/demo-sim.json
+	build/release/pawl report build/demo-bench.json build/demo-sim.json -o report.html
 
 check: deps ## build and run every test: plain, sanitized, and the lint
 	scripts/check release asan-ubsan tsan

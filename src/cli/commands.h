@@ -10,6 +10,7 @@
 int bench_main(int argc, char **argv);
 int check_main(int argc, char **argv);
 int list_main(int argc, char **argv);
+int report_main(int argc, char **argv);
 int run_main(int argc, char **argv);
 int sim_main(int argc, char **argv);
 int try_main(int argc, char **argv);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* pawl list: the registry as a table, for people, programs and documents. */
+#include "list.h"
+
 #include "commands.h"
 #include "options.h"
 #include "output.h"
-#include "registry.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { CELL_BYTES = 48 };
 
 static const char *yes_or_no(bool yes)
 {
@@ -83,7 +82,7 @@ static void show_source(const struct lock_type *type, char *cell)
 static const struct column {
 	const char *title;
 	void (*show)(const struct lock_type *type, char *cell);
-} columns[] = {
+} columns[LIST_COLUMNS] = {
 	{"lock", show_name},
 	{"bytes", show_size},
 	{"admission", show_admission},
@@ -97,14 +96,21 @@ static const struct column {
 	{"source", show_source},
 };
 
-enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
-
-/* The next lock for a table: one row stands for both ways to wait. */
-static const struct lock_type *skip_variants(const struct lock_type *type)
+const struct lock_type *list_skip_variants(const struct lock_type *type)
 {
 	while (type->name != NULL && strcmp(type->name, type->base) != 0)
 		type++;
 	return type;
+}
+
+const char *list_title(size_t column)
+{
+	return columns[column].title;
+}
+
+void list_cell(const struct lock_type *type, size_t column, char cell[CELL_BYTES])
+{
+	columns[column].show(type, cell);
 }
 
 static void print_markdown(void)
@@ -113,15 +119,15 @@ static void print_markdown(void)
 	char cell[CELL_BYTES];
 	size_t i;
 
-	for (i = 0; i < COLUMNS; i++)
+	for (i = 0; i < LIST_COLUMNS; i++)
 		printf("| %s ", columns[i].title);
 	printf("|\n");
-	for (i = 0; i < COLUMNS; i++)
+	for (i = 0; i < LIST_COLUMNS; i++)
 		printf("|---");
 	printf("|\n");
-	for (type = lock_types; type->name != NULL; type = skip_variants(type + 1)) {
-		for (i = 0; i < COLUMNS; i++) {
-			columns[i].show(type, cell);
+	for (type = lock_types; type->name != NULL; type = list_skip_variants(type + 1)) {
+		for (i = 0; i < LIST_COLUMNS; i++) {
+			list_cell(type, i, cell);
 			printf(i == 0 ? "| `%s` " : "| %s ", cell);
 		}
 		printf("|\n");
@@ -131,7 +137,7 @@ static void print_markdown(void)
 /* Prints the i-th column's cell, padded unless it is the last. */
 static void print_padded(size_t i, const char *cell, int width)
 {
-	if (i + 1 == COLUMNS)
+	if (i + 1 == LIST_COLUMNS)
 		printf("%s\n", cell);
 	else
 		printf("%-*s  ", width, cell);
@@ -141,23 +147,23 @@ static void print_table(void)
 {
 	const struct lock_type *type;
 	char cell[CELL_BYTES];
-	int widths[COLUMNS];
+	int widths[LIST_COLUMNS];
 	size_t i;
 
-	for (i = 0; i < COLUMNS; i++) {
+	for (i = 0; i < LIST_COLUMNS; i++) {
 		widths[i] = (int)strlen(columns[i].title);
 		for (type = lock_types; type->name != NULL;
-		     type = skip_variants(type + 1)) {
-			columns[i].show(type, cell);
+		     type = list_skip_variants(type + 1)) {
+			list_cell(type, i, cell);
 			if ((int)strlen(cell) > widths[i])
 				widths[i] = (int)strlen(cell);
 		}
 	}
-	for (i = 0; i < COLUMNS; i++)
+	for (i = 0; i < LIST_COLUMNS; i++)
 		print_padded(i, columns[i].title, widths[i]);
-	for (type = lock_types; type->name != NULL; type = skip_variants(type + 1))
-		for (i = 0; i < COLUMNS; i++) {
-			columns[i].show(type, cell);
+	for (type = lock_types; type->name != NULL; type = list_skip_variants(type + 1))
+		for (i = 0; i < LIST_COLUMNS; i++) {
+			list_cell(type, i, cell);
 			print_padded(i, cell, widths[i]);
 		}
 	printf("\n"

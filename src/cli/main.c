@@ -14,6 +14,7 @@ static const struct command {
 	{"list", "the locks and their properties", list_main},
 	{"bench", "compare locks on this machine", bench_main},
 	{"run", "run a program with other locks under its mutexes", run_main},
+	{"report", "a page of plots from what bench, sim and try measured", report_main},
 	{"try", "find the best lock for a program of yours", try_main},
 #ifdef PAWL_SIM
 	{"check", "prove locks right, on every execution of a few threads", check_main},

@@ -57,6 +57,16 @@ void open_result_file(const char *option, const char *path)
 		       option, path, strerror(errno));
 }
 
+/* Closes the result file, all of which was written, and puts it into its place. */
+static void finish_result_file(bool written)
+{
+	if (fclose(result.file) != 0 || !written ||
+	    (result.temporary != NULL && rename(result.temporary, result.path) != 0))
+		give_up("cannot write '%s': %s", result.path, strerror(errno));
+	free(result.temporary);
+	result.temporary = NULL;
+}
+
 void write_result_file(json_t *json)
 {
 	bool written = json_dumpf(json, result.file,
@@ -64,11 +74,12 @@ void write_result_file(json_t *json)
 		       fputc('\n', result.file) != EOF;
 
 	json_decref(json);
-	if (fclose(result.file) != 0 || !written ||
-	    (result.temporary != NULL && rename(result.temporary, result.path) != 0))
-		give_up("cannot write '%s': %s", result.path, strerror(errno));
-	free(result.temporary);
-	result.temporary = NULL;
+	finish_result_file(written);
+}
+
+void write_result_text(const char *text, size_t size)
+{
+	finish_result_file(fwrite(text, 1, size, result.file) == size);
 }
 
 json_t *number_or_null(double number)

@@ -17,6 +17,9 @@ void open_result_file(const char *option, const char *path);
 /* Writes the whole result at once; gives up if that fails. Consumes *json. */
 void write_result_file(json_t *json);
 
+/* The same with text. */
+void write_result_text(const char *text, size_t size);
+
 /* A number, or null for one that is not finite: there is no such figure. */
 json_t *number_or_null(double number);
 

@@ -140,18 +140,17 @@ static bool same_contents(int a, int b)
  * might take as orders. */
 static void last_line(int file, char *line, size_t room)
 {
-	size_t size, start, i;
+	size_t size, start, end, i;
 	const char *text = map_file(file, &size);
 
-	while (size > 0 && text[size - 1] == '\n')
-		size--;
-	for (start = size; start > 0 && text[start - 1] != '\n';)
+	for (end = size; end > 0 && text[end - 1] == '\n';)
+		end--;
+	for (start = end; start > 0 && text[start - 1] != '\n';)
 		start--;
-	for (i = 0; start + i < size && i + 1 < room; i++)
+	for (i = 0; start + i < end && i + 1 < room; i++)
 		line[i] = (unsigned char)text[start + i] < ' ' ? ' ' : text[start + i];
 	line[i] = '\0';
-	if (text != NULL) /* `size` was cut at line ends */
-		unmap_file(text, i);
+	unmap_file(text, size);
 }
 
 /* Says in *trouble what came of the run, if it did not exit with 0. */

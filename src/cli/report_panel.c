@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is shown of a panel. A plot over threads names the few lines that matter
+ * and keeps the others in the background; rows beneath each other show every lock
+ * by name; a table has all the numbers.
+ */
+#include "options.h"
+#include "report.h"
+#include "report_plot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* So many lines can be told apart. */
+enum { LINES_NAMED = 6 };
+
+static const struct report_figure fairness = {
+	.key = "fairness", .title = "Fairness", .unit = "least / most progressed thread"};
+
+static void *allocate(size_t count, size_t size)
+{
+	void *memory = calloc(count + 1, size);
+
+	if (memory == NULL)
+		give_up("out of memory");
+	return memory;
+}
+
+/* What the others are compared with, if it is there. */
+static bool is_reference(const char *lock)
+{
+	return strcmp(lock, "pthread") == 0 || strcmp(lock, "glibc") == 0;
+}
+
+/* One of pawl's locks, or a variant that a workload has of its own. */
+static bool is_peer(const struct report_panel *panel, const char *lock)
+{
+	size_t i;
+
+	if (is_pawls(lock))
+		return false;
+	for (i = 0; i < panel->count; i++)
+		if (is_pawls(panel->results[i].lock))
+			return true;
+	return false;
+}
+
+/* A row of numbers, sorted. */
+struct ranked {
+	const struct report_result *result;
+	struct interval value;
+};
+
+static bool less_first;
+
+static int by_value(const void *a, const void *b)
+{
+	double x = ((const struct ranked *)a)->value.median;
+	double y = ((const struct ranked *)b)->value.median;
+
+	return less_first ? (x > y) - (x < y) : (x < y) - (x > y);
+}
+
+/* The results at so many threads that have the figure, best first. */
+static size_t rank(const struct report_panel *panel, const struct report_figure *figure,
+		   int threads, struct ranked *ranked)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < panel->count; i++)
+		if (panel->results[i].threads == threads &&
+		    find_figure(&panel->results[i], figure, &ranked[n].value))
+			ranked[n++].result = &panel->results[i];
+	less_first = figure->less_is_better;
+	qsort(ranked, n, sizeof(*ranked), by_value);
+	return n;
+}
+
+static void open_figure(FILE *out)
+{
+	fprintf(out, "<figure>\n");
+}
+
+/* Says what the plot above shows. */
+static void close_figure(FILE *out, const struct report_figure *figure, int threads,
+			 const char *note)
+{
+	fprintf(out, "<figcaption><b>");
+	write_text(out, figure->title);
+	fprintf(out, "</b>");
+	if (figure->unit != NULL) {
+		fprintf(out, ", ");
+		write_text(out, figure->unit);
+	}
+	if (threads > 0)
+		fprintf(out, ", %d thread%s", threads, threads == 1 ? "" : "s");
+	if (*note != '\0')
+		fprintf(out, ". %s", note);
+	fprintf(out, "</figcaption>\n</figure>\n");
+}
+
+/* Lines. */
+
+static void gather_line(const struct report_panel *panel,
+			const struct report_figure *figure, const int *threads, size_t n,
+			struct plot_line *line)
+{
+	double *x = allocate(n, sizeof(*x));
+	struct interval *y = allocate(n, sizeof(*y));
+	size_t i, j;
+
+	for (i = 0; i < n; i++)
+		for (j = 0; j < panel->count; j++) {
+			const struct report_result *result = &panel->results[j];
+
+			if (result->threads == threads[i] &&
+			    strcmp(result->lock, line->name) == 0 &&
+			    find_figure(result, figure, &y[line->count]))
+				x[line->count++] = threads[i];
+		}
+	line->x = x;
+	line->y = y;
+}
+
+/* One line for each lock of the panel that has the figure. */
+static size_t gather_lines(const struct report_panel *panel,
+			   const struct report_figure *figure, const int *threads,
+			   size_t n, struct plot_line *lines)
+{
+	size_t i, j, count = 0;
+
+	for (i = 0; i < panel->count; i++) {
+		const char *lock = panel->results[i].lock;
+
+		for (j = 0; j < count && strcmp(lines[j].name, lock) != 0; j++)
+			;
+		if (j < count)
+			continue;
+		lines[count].name = lock;
+		lines[count].is_peer = is_peer(panel, lock);
+		gather_line(panel, figure, threads, n, &lines[count]);
+		if (lines[count].count > 0)
+			count++;
+	}
+	return count;
+}
+
+/* The same style for the same lock in all plots: 1 and 2 are for those that are
+ * looked for first, the others go in turn. */
+static int style_of(const char *lock)
+{
+	enum { FIRST = 3, LAST = 8, KNOWN = 64 };
+	static const char *known[KNOWN];
+	static int count;
+	int i;
+
+	if (strcmp(lock, "mutex") == 0)
+		return 1;
+	if (is_reference(lock))
+		return 2;
+	for (i = 0; i < count; i++)
+		if (strcmp(known[i], lock) == 0)
+			return FIRST + i % (LAST - FIRST + 1);
+	if (count < KNOWN)
+		known[count++] = lock;
+	return FIRST + i % (LAST - FIRST + 1);
+}
+
+/* Names the default, the reference, and the best of the others with the most
+ * threads; returns how many are not named. */
+static size_t choose_styles(const struct report_panel *panel,
+			    const struct report_figure *figure, struct plot_line *lines,
+			    size_t count)
+{
+	struct ranked *ranked = allocate(panel->count, sizeof(*ranked));
+	size_t n = rank(panel, figure, most_threads_of(panel), ranked), named = 0, i, j;
+	int pass;
+
+	for (pass = 0; pass < 2; pass++)
+		for (i = 0; i < n && named < LINES_NAMED; i++) {
+			const char *lock = ranked[i].result->lock;
+			bool stands_out = strcmp(lock, "mutex") == 0 ||
+					  is_reference(lock);
+
+			if (stands_out != (pass == 0))
+				continue;
+			for (j = 0; j < count; j++)
+				if (strcmp(lines[j].name, lock) == 0) {
+					lines[j].style = style_of(lock);
+					named++;
+				}
+		}
+	free(ranked);
+	return count - named;
+}
+
+/* Over threads; nothing, if there is but one number of them. */
+static void write_lines(FILE *out, const struct report_panel *panel,
+			const struct report_figure *figure)
+{
+	struct plot_line *lines = allocate(panel->count, sizeof(*lines));
+	int *threads = allocate(panel->count, sizeof(*threads));
+	size_t i, n = all_threads_of(panel, threads), count, others;
+	char note[80] = "";
+
+	count = gather_lines(panel, figure, threads, n, lines);
+	if (n > 1 && threads[0] > 0 && count > 0) {
+		others = choose_styles(panel, figure, lines, count);
+		if (others > 0)
+			snprintf(note, sizeof(note),
+				 "Grey: %zu more lock%s, as in the table", others,
+				 others == 1 ? "" : "s");
+		open_figure(out);
+		plot_lines(out, figure->title, lines, count);
+		close_figure(out, figure, 0, note);
+	}
+	for (i = 0; i < count; i++) {
+		free((void *)(uintptr_t)lines[i].x);
+		free((void *)(uintptr_t)lines[i].y);
+	}
+	free(lines);
+	free(threads);
+}
+
+/* Rows. */
+
+static void write_rows(FILE *out, const struct report_panel *panel,
+		       const struct report_figure *figure)
+{
+	struct ranked *ranked = allocate(panel->count, sizeof(*ranked));
+	int threads = most_threads_of(panel);
+	size_t i, n = rank(panel, figure, threads, ranked);
+	struct plot_row *rows = allocate(n, sizeof(*rows));
+
+	for (i = 0; i < n; i++) {
+		rows[i].name = ranked[i].result->lock;
+		rows[i].is_peer = is_peer(panel, rows[i].name);
+		rows[i].is_reference = is_reference(rows[i].name);
+		rows[i].marks = 1;
+		rows[i].value = ranked[i].value;
+	}
+	if (n > 0) {
+		open_figure(out);
+		plot_rows(out, figure->title, rows, n, figure == &fairness);
+		close_figure(out, figure, threads,
+			     figure->less_is_better ? "Less is better" : "");
+	}
+	free(rows);
+	free(ranked);
+}
+
+static const struct report_figure waits[PLOT_MARKS] = {
+	{.group = "wait_ns", .key = "p50", .title = "p50"},
+	{.group = "wait_ns", .key = "p99", .title = "p99"},
+	{.group = "wait_ns", .key = "p999", .title = "p99.9"},
+	{.group = "wait_ns", .key = "max", .title = "max"},
+};
+
+/* The percentiles of a lock's waits in one row, by the 99th. */
+static void write_waits(FILE *out, const struct report_panel *panel)
+{
+	static const struct report_figure title = {.title = "Waits", .unit = "ns"};
+	struct ranked *ranked = allocate(panel->count, sizeof(*ranked));
+	struct report_figure p99 = waits[1];
+	int threads = most_threads_of(panel);
+	struct plot_row *rows;
+	size_t i, j, n;
+
+	p99.less_is_better = true;
+	n = rank(panel, &p99, threads, ranked);
+	rows = allocate(n, sizeof(*rows));
+	for (i = 0; i < n; i++) {
+		rows[i].name = ranked[i].result->lock;
+		rows[i].is_peer = is_peer(panel, rows[i].name);
+		rows[i].marks = PLOT_MARKS;
+		for (j = 0; j < PLOT_MARKS; j++) {
+			struct interval value = {.median = NAN};
+
+			find_figure(ranked[i].result, &waits[j], &value);
+			rows[i].values[j] = fmax(value.median, 1); /* log scale */
+		}
+	}
+	if (n > 0) {
+		open_figure(out);
+		plot_rows(out, "Waits", rows, n, false);
+		close_figure(out, &title, threads,
+			     "&#9632; median, &#9675; 99&nbsp;%, &#9671; 99.9&nbsp;%, "
+			     "&times; longest");
+	}
+	free(rows);
+	free(ranked);
+}
+
+/* What else a workload measures, under names of its own. */
+static void write_extra(FILE *out, const struct report_panel *panel)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(json_object_get(panel->results[0].json, "figures"), key,
+			    value)
+	{
+		struct report_figure figure = {
+			.group = "figures", .key = key, .title = key};
+
+		write_rows(out, panel, &figure);
+	}
+}
+
+/* The table. */
+
+static void write_cell(FILE *out, const struct report_result *result,
+		       const struct report_figure *figure)
+{
+	struct interval value;
+	char text[NUMBER_BYTES];
+
+	fprintf(out, "<td>");
+	if (find_figure(result, figure, &value)) {
+		format_number(value.median, text);
+		fprintf(out, "%s", text);
+		if (value.high > value.low) {
+			format_number(value.low, text);
+			fprintf(out, " <small>%s to ", text);
+			format_number(value.high, text);
+			fprintf(out, "%s</small>", text);
+		}
+	}
+}
+
+/* A figure of which no result has anything gets no column, and the one that
+ * stands first already gets no other. */
+static bool is_column(const struct report_panel *panel,
+		      const struct report_figure *figure,
+		      const struct report_figure *first)
+{
+	struct interval value;
+	size_t i;
+
+	if (first->key != NULL && strcmp(first->key, figure->key) == 0)
+		return false;
+	for (i = 0; i < panel->count; i++)
+		if (find_figure(&panel->results[i], figure, &value))
+			return true;
+	return false;
+}
+
+/* The first few are what a program costs. */
+enum { COSTS = 4 };
+static const struct report_figure columns[] = {
+	{.key = "wall_s", .title = "Wall time", .unit = "s", .less_is_better = true},
+	{.key = "cpu_s", .title = "CPU time", .unit = "s", .less_is_better = true},
+	{.key = "context_switches", .title = "Context switches", .less_is_better = true},
+	{.key = "max_rss",
+	 .title = "Peak memory",
+	 .unit = "bytes",
+	 .less_is_better = true},
+	{.group = "per_episode", .key = "misses", .title = "misses"},
+	{.group = "per_episode", .key = "invalidations", .title = "invalidations"},
+	{.group = "per_episode", .key = "remote_misses", .title = "remote misses"},
+	{.group = "per_episode", .key = "rmw", .title = "RMWs"},
+	{.key = "fairness", .title = "fairness"},
+	{.group = "wait_ns", .key = "p50", .title = "wait p50, ns"},
+	{.group = "wait_ns", .key = "p99", .title = "p99"},
+	{.group = "wait_ns", .key = "p999", .title = "p99.9"},
+	{.group = "wait_ns", .key = "max", .title = "max"},
+	{.key = "cpu_ns_per_op", .title = "CPU ns/op"},
+	{.key = "context_switches_per_s", .title = "switches/s"},
+	{.key = NULL, .title = NULL},
+};
+
+static void write_table_row(FILE *out, const struct report_panel *panel,
+			    const struct report_result *result,
+			    const struct report_figure *figure)
+{
+	const struct report_figure *column;
+	const char *trouble = json_string_value(json_object_get(result->json, "trouble"));
+
+	fprintf(out, "<tr><th scope=\"row\">");
+	write_text(out, result->lock);
+	fprintf(out, "</th>");
+	if (result->threads > 0)
+		fprintf(out, "<td>%d", result->threads);
+	if (trouble != NULL) {
+		fprintf(out, "<td colspan=\"9\" class=\"trouble\">");
+		write_text(out, trouble);
+		fprintf(out, "</tr>\n");
+		return;
+	}
+	write_cell(out, result, figure);
+	for (column = columns; column->title != NULL; column++)
+		if (is_column(panel, column, figure))
+			write_cell(out, result, column);
+	fprintf(out, "</tr>\n");
+}
+
+static void write_table(FILE *out, const struct report_panel *panel,
+			const struct report_figure *figure)
+{
+	const struct report_figure *column;
+	size_t i;
+
+	fprintf(out, "<details><summary>All numbers</summary>\n"
+		     "<div class=\"wide\"><table><thead><tr><th>lock</th>");
+	if (most_threads_of(panel) > 0)
+		fprintf(out, "<th>threads</th>");
+	fprintf(out, "<th>");
+	write_text(out, figure->title);
+	if (figure->unit != NULL) {
+		fprintf(out, ", ");
+		write_text(out, figure->unit);
+	}
+	fprintf(out, "</th>");
+	for (column = columns; column->title != NULL; column++)
+		if (is_column(panel, column, figure))
+			fprintf(out, "<th>%s</th>", column->title);
+	fprintf(out, "</tr></thead>\n<tbody>\n");
+	for (i = 0; i < panel->count; i++)
+		write_table_row(out, panel, &panel->results[i], figure);
+	fprintf(out, "</tbody></table></div></details>\n");
+}
+
+static void write_troubles(FILE *out, const struct report_panel *panel)
+{
+	size_t i;
+
+	for (i = 0; i < panel->count; i++) {
+		const json_t *trouble = json_object_get(panel->results[i].json,
+							"trouble");
+
+		if (trouble == NULL)
+			continue;
+		fprintf(out, "<p class=\"trouble\">Not ranked: <b>");
+		write_text(out, panel->results[i].lock);
+		fprintf(out, "</b>, ");
+		write_text(out, json_string_value(trouble));
+		fprintf(out, "</p>\n");
+	}
+}
+
+/* Which is first, and by how much: as the plots, with the most threads. */
+static void write_sentence(FILE *out, const struct report_panel *panel,
+			   const struct report_figure *figure)
+{
+	struct ranked *ranked = allocate(panel->count, sizeof(*ranked));
+	int threads = most_threads_of(panel);
+	size_t i, n = rank(panel, figure, threads, ranked);
+	const struct ranked *reference = NULL;
+
+	for (i = 0; i < n; i++)
+		if (is_reference(ranked[i].result->lock))
+			reference = &ranked[i];
+	if (n > 1) {
+		struct interval times = {0};
+		const struct ranked *other = reference != NULL && reference != ranked
+						     ? reference
+						     : &ranked[1];
+
+		times = interval_ratio(ranked[0].value, other->value);
+		fprintf(out, "<p>");
+		if (threads > 0)
+			fprintf(out, "%d thread%s: ", threads, threads == 1 ? "" : "s");
+		fprintf(out, "<b>");
+		write_text(out, ranked[0].result->lock);
+		fprintf(out, "</b> first, %.2f <small>(%.2f to %.2f)</small> times ",
+			times.median, times.low, times.high);
+		write_text(out, other->result->lock);
+		if (!intervals_differ(ranked[0].value, ranked[1].value)) {
+			fprintf(out, "; too close to ");
+			write_text(out, ranked[1].result->lock);
+			fprintf(out, " to rank");
+		}
+		fprintf(out, ".</p>\n");
+	}
+	free(ranked);
+}
+
+void write_panel(FILE *out, const struct report_panel *panel)
+{
+	static const struct report_figure misses = {.group = "per_episode",
+						    .key = "misses",
+						    .title = "Misses",
+						    .unit = "per episode",
+						    .less_is_better = true};
+	static const struct report_figure invalidations = {.group = "per_episode",
+							   .key = "invalidations",
+							   .title = "Invalidations",
+							   .unit = "per episode",
+							   .less_is_better = true};
+	struct report_figure figure = main_figure(panel);
+	size_t i;
+
+	fprintf(out, "<section class=\"panel\">\n<h2>");
+	write_text(out, panel->title);
+	fprintf(out, " <small>");
+	write_text(out, panel->file->path);
+	fprintf(out, "</small></h2>\n");
+	write_sentence(out, panel, &figure);
+	write_troubles(out, panel);
+	fprintf(out, "<div class=\"grid\">\n");
+	write_lines(out, panel, &figure);
+	write_rows(out, panel, &figure);
+	if (strcmp(panel->file->tool, "sim") == 0) {
+		write_lines(out, panel, &misses);
+		write_lines(out, panel, &invalidations);
+	} else if (strcmp(panel->file->tool, "try") == 0) {
+		for (i = strcmp(figure.key, "wall_s") == 0; i < COSTS; i++)
+			write_rows(out, panel, &columns[i]);
+	} else {
+		write_waits(out, panel);
+		if (most_threads_of(panel) > 1)
+			write_rows(out, panel, &fairness);
+		write_extra(out, panel);
+	}
+	fprintf(out, "</div>\n");
+	write_table(out, panel, &figure);
+	fprintf(out, "</section>\n");
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* asprintf */
+#include "report.h"
+
+#include "options.h"
+#include "registry.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *text_at(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+static void *grow(void *array, size_t count, size_t size)
+{
+	void *grown = reallocarray(array, count + 1, size);
+
+	if (grown == NULL)
+		give_up("out of memory");
+	memset((char *)grown + count * size, 0, size);
+	return grown;
+}
+
+/* Files. */
+
+static void load(struct report_file *file)
+{
+	static const char *const tools[] = {"bench", "sim", "try", NULL};
+	const char *tool;
+	json_error_t error;
+	size_t i;
+
+	file->root = json_load_file(file->path, 0, &error);
+	if (file->root == NULL && error.line < 0)
+		refuse("%s; name files that 'pawl bench --json', 'pawl sim --json' or "
+		       "'pawl try --json' wrote",
+		       error.text);
+	if (file->root == NULL)
+		refuse("'%s' is not JSON: line %d: %s", file->path, error.line,
+		       error.text);
+	if (json_integer_value(json_object_get(file->root, "schema")) != 1)
+		refuse("'%s' has no \"schema\": 1; name a file that this version of pawl "
+		       "wrote",
+		       file->path);
+	tool = text_at(file->root, "tool");
+	for (i = 0; tools[i] != NULL && (tool == NULL || strcmp(tools[i], tool) != 0);
+	     i++)
+		;
+	if (tools[i] == NULL)
+		refuse("'%s' is not from 'pawl bench', 'pawl sim' or 'pawl try': there "
+		       "is nothing in it to show",
+		       file->path);
+	file->tool = tools[i];
+	if (json_array_size(json_object_get(file->root, "results")) == 0)
+		refuse("'%s' has no results", file->path);
+}
+
+/* Figures. */
+
+/* Reads an array of numbers; none, if one is not a number. */
+static bool find_samples(const json_t *array, struct interval *value)
+{
+	size_t i, n = json_array_size(array);
+	double *samples = calloc(n + 1, sizeof(*samples));
+	bool good = n > 0;
+
+	if (samples == NULL)
+		give_up("out of memory");
+	for (i = 0; i < n && good; i++) {
+		const json_t *sample = json_array_get(array, i);
+
+		good = json_is_number(sample);
+		samples[i] = json_number_value(sample);
+	}
+	if (good)
+		*value = median_interval(samples, n);
+	free(samples);
+	return good;
+}
+
+bool find_figure(const struct report_result *result, const struct report_figure *figure,
+		 struct interval *value)
+{
+	const json_t *at = result->json;
+
+	if (figure->key == NULL)
+		return find_samples(json_object_get(at, "samples"), value);
+	if (figure->group != NULL)
+		at = json_object_get(at, figure->group);
+	at = json_object_get(at, figure->key);
+	if (json_is_object(at))
+		return find_samples(json_object_get(at, "samples"), value);
+	if (!json_is_number(at))
+		return false;
+	value->median = value->low = value->high = json_number_value(at);
+	value->confidence = 1; /* taken as it is */
+	return true;
+}
+
+struct report_figure main_figure(const struct report_panel *panel)
+{
+	const json_t *first = panel->results[0].json;
+	const char *unit = text_at(first, "unit"), *better = text_at(first, "better");
+	bool less = better != NULL && strcmp(better, "less") == 0;
+
+	if (strcmp(panel->file->tool, "try") != 0)
+		return (struct report_figure){
+			.title = unit == NULL || strcmp(unit, "ops/s") == 0 ? "Throughput"
+									    : "Result",
+			.unit = unit != NULL ? unit : "ops/s",
+			.less_is_better = less,
+		};
+	if (better != NULL)
+		return (struct report_figure){
+			.key = "metric", .title = "Metric", .less_is_better = less};
+	return (struct report_figure){.key = "wall_s",
+				      .title = "Wall time",
+				      .unit = "s",
+				      .less_is_better = true};
+}
+
+/* Panels. */
+
+/* The title of a result's configuration, which is also its identity. */
+static char *title_of(const struct report_file *file, const json_t *result)
+{
+	const json_t *cs = json_object_get(result, "cs");
+	const json_t *ncs = json_object_get(result, "ncs");
+	const json_t *command = json_object_get(json_object_get(file->root, "context"),
+						"command");
+	const char *machine = text_at(result, "machine");
+	bool has_steps = json_is_integer(cs) && json_is_integer(ncs);
+	char *title;
+	char steps[80] = "";
+	int length;
+
+	if (has_steps)
+		snprintf(steps, sizeof(steps), ", cs %lld, ncs %lld",
+			 (long long)json_integer_value(cs),
+			 (long long)json_integer_value(ncs));
+	if (strcmp(file->tool, "try") == 0) {
+		size_t i = 0;
+
+		/* The program is what follows "--". */
+		while (i < json_array_size(command) &&
+		       strcmp(json_string_value(json_array_get(command, i)), "--") != 0)
+			i++;
+		length = asprintf(
+			&title, "try: %s",
+			i + 1 < json_array_size(command)
+				? json_string_value(json_array_get(command, i + 1))
+				: file->path);
+	} else if (machine != NULL) {
+		length = asprintf(&title, "%s on simulated %s%s",
+				  text_at(result, "workload"), machine, steps);
+	} else {
+		length = asprintf(&title, "%s%s", text_at(result, "workload"), steps);
+	}
+	if (length < 0)
+		give_up("out of memory");
+	return title;
+}
+
+/* The panel that the result belongs to: of the same file, because what was
+ * measured at another time is another measurement. */
+static struct report_panel *panel_for(struct report *report,
+				      const struct report_file *file, const json_t *json)
+{
+	char *title = title_of(file, json);
+	struct report_panel *panel;
+	size_t i;
+
+	for (i = 0; i < report->panel_count; i++) {
+		panel = &report->panels[i];
+		if (panel->file == file && strcmp(panel->title, title) == 0) {
+			free(title);
+			return panel;
+		}
+	}
+	report->panels = grow(report->panels, report->panel_count, sizeof(*panel));
+	panel = &report->panels[report->panel_count++];
+	panel->file = file;
+	panel->title = title;
+	return panel;
+}
+
+static void add_result(struct report *report, const struct report_file *file, size_t i,
+		       const json_t *json)
+{
+	const char *lock = text_at(json, "lock");
+	const json_t *threads = json_object_get(json, "threads");
+	struct report_panel *panel;
+	struct report_result *result;
+	long long n = json_integer_value(threads);
+
+	if (lock == NULL || text_at(json, "workload") == NULL || n < 0 || n > INT_MAX)
+		refuse("'%s': result %zu has no \"lock\", \"workload\" or \"threads\" "
+		       "that makes sense; write the file anew",
+		       file->path, i + 1);
+	panel = panel_for(report, file, json);
+	panel->results = grow(panel->results, panel->count, sizeof(*result));
+	result = &panel->results[panel->count++];
+	result->lock = lock;
+	result->threads = (int)n;
+	result->json = json;
+}
+
+struct report read_report(char **paths, size_t count)
+{
+	struct report report = {.file_count = count};
+	const json_t *result;
+	size_t i, j;
+
+	report.files = calloc(count, sizeof(*report.files));
+	if (report.files == NULL)
+		give_up("out of memory");
+	for (i = 0; i < count; i++) {
+		report.files[i].path = paths[i];
+		load(&report.files[i]);
+	}
+	for (i = 0; i < count; i++)
+		json_array_foreach(json_object_get(report.files[i].root, "results"), j,
+				   result)
+			add_result(&report, &report.files[i], j, result);
+	return report;
+}
+
+void free_report(struct report *report)
+{
+	size_t i;
+
+	for (i = 0; i < report->panel_count; i++) {
+		free(report->panels[i].title);
+		free(report->panels[i].results);
+	}
+	for (i = 0; i < report->file_count; i++)
+		json_decref(report->files[i].root);
+	free(report->panels);
+	free(report->files);
+}
+
+int most_threads_of(const struct report_panel *panel)
+{
+	int most = 0;
+	size_t i;
+
+	for (i = 0; i < panel->count; i++)
+		if (panel->results[i].threads > most)
+			most = panel->results[i].threads;
+	return most;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+size_t all_threads_of(const struct report_panel *panel, int *threads)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < panel->count; i++)
+		threads[i] = panel->results[i].threads;
+	qsort(threads, panel->count, sizeof(*threads), ascending);
+	for (i = 0; i < panel->count; i++)
+		if (n == 0 || threads[n - 1] != threads[i])
+			threads[n++] = threads[i];
+	return n;
+}
+
+bool is_pawls(const char *lock)
+{
+	return lock_type_find(lock) != NULL;
+}
