@@ -21,6 +21,11 @@ static void parse_list(const char *option, const char *text, void *into)
 	*(const char **)into = text;
 }
 
+static bool is_help(const char *list)
+{
+	return list != NULL && strcmp(list, "help") == 0;
+}
+
 static void parse_preset(const char *option, const char *text, void *into)
 {
 	if (strcmp(text, "oversubscribe") != 0)
@@ -93,10 +98,12 @@ static void check_threads(const struct bench_plan *plan, bool oversubscribe, int
 int bench_main(int argc, char **argv)
 {
 	struct bench_request request = {
-		.workloads = "mutex", .cs = -1, .ncs = -1, .seed = (uint64_t)time(NULL)};
+		.cs = -1, .ncs = -1, .seed = (uint64_t)time(NULL)};
 	const struct option_spec options[] = {
 		{"workload", "A,B", "what to run (mutex); all; help lists them",
 		 parse_list, &request.workloads},
+		{"app", "A,B", "programs to run under the locks; all; help lists them",
+		 parse_list, &request.apps},
 		{"locks", "A,B", "the locks to compare (each without +park, and pthread)",
 		 parse_list, &request.locks},
 		{"threads", "N,M", "numbers of threads (1, 2, 4 ... up to the CPUs)",
@@ -144,8 +151,8 @@ int bench_main(int argc, char **argv)
 	struct bench_plan plan;
 
 	parse_options(&usage, argc, argv);
-	if (strcmp(request.workloads, "help") == 0) {
-		print_workloads();
+	if (is_help(request.workloads) || is_help(request.apps)) {
+		print_workloads(is_help(request.apps) ? bench_apps() : workloads);
 		json_decref(context);
 		return 0;
 	}

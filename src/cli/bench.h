@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pawl bench: bench.c reads the options, bench_plan.c makes the cells to be
- * measured, bench_run.c measures them, bench_report.c says what came out.
+ * measured, bench_run.c measures them, bench_report.c says what came out. An app,
+ * in bench_app.c, is a workload that is a program of its own.
  */
 #ifndef PAWL_CLI_BENCH_H
 #define PAWL_CLI_BENCH_H
@@ -15,7 +16,7 @@
 
 /* What was asked for; 0 and NULL stand for "not said". */
 struct bench_request {
-	const char *workloads, *locks; /* lists of names */
+	const char *workloads, *apps, *locks; /* lists of names */
 	struct numbers threads;
 	int cs, ncs; /* -1: not said */
 	int runs;
@@ -74,8 +75,15 @@ double plan_length(const struct bench_plan *plan);
 
 int most_threads(const struct bench_plan *plan);
 
-/* Prints the workloads, for those who ask which there are. */
-void print_workloads(void);
+/* The apps, ended by NULL, on the locks that can be put under a program, and on
+ * plain glibc. */
+const struct workload *const *bench_apps(void);
+
+/* Refuses one whose program is not there. */
+void require_app(const struct workload *app);
+
+/* Prints them, for those who ask which there are. */
+void print_workloads(const struct workload *const *list);
 
 /* Measures everything, until done or interrupted. */
 void measure_plan(struct bench_plan *plan);

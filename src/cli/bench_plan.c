@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What pawl bench is to measure: workloads, and for each subjects and threads. */
 #include "bench.h"
+#include "interpose.h"
 #include "registry.h"
 
 #include <math.h>
@@ -31,18 +32,18 @@ struct selection {
 	const struct workload *list[WORKLOADS_MAX];
 };
 
-static const char *nth_workload(size_t i)
+void print_workloads(const struct workload *const *list)
 {
-	return workloads[i] == NULL ? NULL : workloads[i]->name;
+	for (; *list != NULL; list++)
+		printf("%-22s %s (%s)\n%-22s %s\n", (*list)->name, (*list)->about,
+		       (*list)->unit, "", (*list)->source);
 }
 
-void print_workloads(void)
-{
-	size_t i;
+static const struct workload *const *known; /* those that an option is about */
 
-	for (i = 0; workloads[i] != NULL; i++)
-		printf("%-22s %s (%s)\n%-22s %s\n", workloads[i]->name,
-		       workloads[i]->about, workloads[i]->unit, "", workloads[i]->source);
+static const char *nth_workload(size_t i)
+{
+	return known[i] == NULL ? NULL : known[i]->name;
 }
 
 static void refuse_workload(const char *option, const char *name)
@@ -50,31 +51,64 @@ static void refuse_workload(const char *option, const char *name)
 	const char *nearest = nearest_name(name, nth_workload);
 
 	if (nearest != NULL)
-		refuse("--%s: unknown workload '%s'; did you mean '%s'? '--workload "
-		       "help' "
-		       "lists them",
-		       option, name, nearest);
-	refuse("--%s: unknown workload '%s'; '--workload help' lists them", option, name);
+		refuse("--%s: there is no '%s'; did you mean '%s'? '--%s help' lists "
+		       "them",
+		       option, name, nearest, option);
+	refuse("--%s: there is no '%s'; '--%s help' lists them", option, name, option);
 }
 
-static void add_workload(const char *option, const char *name, void *into)
+static void select_one(struct selection *selection, const struct workload *workload)
 {
-	struct selection *selection = into;
-	bool all = strcmp(name, "all") == 0, found = false;
-	size_t i, j;
+	size_t i;
 
-	for (i = 0; workloads[i] != NULL; i++) {
-		if (!all && strcmp(workloads[i]->name, name) != 0)
-			continue;
-		found = true;
-		for (j = 0; j < selection->count; j++)
-			if (selection->list[j] == workloads[i])
-				break;
-		if (j == selection->count && j < WORKLOADS_MAX)
-			selection->list[selection->count++] = workloads[i];
-	}
+	for (i = 0; i < selection->count; i++)
+		if (selection->list[i] == workload)
+			return;
+	if (selection->count < WORKLOADS_MAX)
+		selection->list[selection->count++] = workload;
+}
+
+/* "all", or a name, or what stands before the hyphen in several. */
+static void select_named(const char *option, const char *name, void *into)
+{
+	size_t i, length = strlen(name);
+	bool found = false;
+
+	for (i = 0; known[i] != NULL; i++)
+		if (strcmp(known[i]->name, name) == 0) {
+			select_one(into, known[i]);
+			return;
+		}
+	for (i = 0; known[i] != NULL; i++)
+		if (strcmp(name, "all") == 0 ||
+		    (strncmp(known[i]->name, name, length) == 0 &&
+		     known[i]->name[length] == '-')) {
+			select_one(into, known[i]);
+			found = true;
+		}
 	if (!found)
 		refuse_workload(option, name);
+}
+
+/* --workload and --app; without either, the first workload. */
+static struct selection select_workloads(const struct bench_request *request)
+{
+	struct selection selection = {0};
+	size_t first = WORKLOADS_MAX; /* of the apps */
+
+	known = workloads;
+	if (request->workloads != NULL)
+		each_item("workload", request->workloads, select_named, &selection);
+	else if (request->apps == NULL)
+		select_one(&selection, workloads[0]);
+	if (request->apps != NULL) {
+		known = bench_apps();
+		first = selection.count;
+		each_item("app", request->apps, select_named, &selection);
+	}
+	for (; first < selection.count; first++)
+		require_app(selection.list[first]);
+	return selection;
 }
 
 /* Subjects. */
@@ -87,11 +121,11 @@ static const struct bench_subject *const *subjects_of(const struct workload *wor
 static const struct bench_subject *find_subject(const struct workload *workload,
 						const char *name)
 {
-	const struct bench_subject *const *known = subjects_of(workload);
+	const struct bench_subject *const *s = subjects_of(workload);
 
-	while (*known != NULL && strcmp((*known)->name, name) != 0)
-		known++;
-	return *known;
+	while (*s != NULL && strcmp((*s)->name, name) != 0)
+		s++;
+	return *s;
 }
 
 static void add_subject(struct subjects *subjects, const struct bench_subject *subject)
@@ -139,9 +173,11 @@ static void default_subjects(const struct bench_request *request,
 	bool own = workload->subjects != NULL;
 
 	for (; *s != NULL; s++) {
-		bool wanted = own || (request->oversubscribe ? sleeps((*s)->name)
-							     : stands_out((*s)->name));
+		const char *name = (*s)->name;
+		bool wanted = request->oversubscribe ? sleeps(name) : stands_out(name);
 
+		if (own && lock_type_find(name) == NULL)
+			wanted = true; /* no lock of ours, but a variant */
 		if (wanted && fits(workload, *s))
 			add_subject(subjects, *s);
 	}
@@ -178,6 +214,8 @@ static void check_subject(const char *option, const char *name, void *into)
 	for (i = 0; i < selected->count; i++)
 		if (find_subject(selected->list[i], name) != NULL)
 			return;
+	if (lock_type_find(name) != NULL && known != workloads)
+		require_offered(name); /* says why apps do not have it */
 	refuse_lock(name, nth_subject);
 }
 
@@ -285,7 +323,7 @@ static bool plan_part(const struct bench_request *request,
 struct bench_plan make_plan(struct bench_request *request, int cpus)
 {
 	struct bench_plan plan = {.seed = request->seed, .time_waits = !request->quick};
-	struct selection selection = {0};
+	struct selection selection = select_workloads(request);
 	size_t i;
 
 	if (request->seconds == 0)
@@ -293,7 +331,6 @@ struct bench_plan make_plan(struct bench_request *request, int cpus)
 	if (request->runs == 0)
 		request->runs = request->quick ? 3 : 5;
 	plan.runs = (size_t)request->runs;
-	each_item("workload", request->workloads, add_workload, &selection);
 	selected = &selection;
 	if (request->locks != NULL)
 		each_item("locks", request->locks, check_subject, NULL);

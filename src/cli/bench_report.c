@@ -185,25 +185,40 @@ static void print_sentence(const struct row *rows, size_t n)
 	printf(" (%.0f %% confidence)\n", floor(100 * confidence));
 }
 
-/* What to do about it depends on what disturbed the runs. */
-static const char *remedy;
+/* What is too wide to rank, over all groups. */
+static struct {
+	size_t groups, wide;
+	const struct workload *workload; /* the worst of it */
+	const struct bench_cell *cell;
+	double spread;
+} errors;
 
-static void warn_of_errors(const struct row *rows, size_t n)
+static void gather_errors(const struct row *rows, size_t n)
 {
-	const struct row *worst = rows;
-	size_t i, wide = 0;
+	double widest = 0;
+	size_t i;
 
 	for (i = 0; i < n; i++) {
-		wide += rows[i].spread > widest_error;
-		if (rows[i].spread > worst->spread)
-			worst = &rows[i];
+		widest = fmax(widest, rows[i].spread);
+		if (rows[i].spread > errors.spread) {
+			errors.workload = rows->workload;
+			errors.cell = rows[i].cell;
+			errors.spread = rows[i].spread;
+		}
 	}
-	if (wide > 0)
-		warn("%s, %d thread%s: spread above %.0f %% for %zu of %zu locks (%s: "
-		     "%.0f %%), too wide to rank them; %s",
-		     worst->workload->name, worst->cell->threads,
-		     worst->cell->threads == 1 ? "" : "s", 100 * widest_error, wide, n,
-		     worst->cell->subject->name, 100 * worst->spread, remedy);
+	errors.groups++;
+	errors.wide += widest > widest_error;
+}
+
+static void warn_of_errors(const char *remedy)
+{
+	if (errors.wide > 0)
+		warn("spread above %.0f %% in %zu of %zu tables (worst: %s, %s, %d "
+		     "thread%s: %.0f %%), too wide to rank all; %s",
+		     100 * widest_error, errors.wide, errors.groups,
+		     errors.workload->name, errors.cell->subject->name,
+		     errors.cell->threads, errors.cell->threads == 1 ? "" : "s",
+		     100 * errors.spread, remedy);
 }
 
 /* How many cells from here on have the same number of threads. */
@@ -243,11 +258,11 @@ static void each_group(const struct bench_plan *plan,
 
 void report_bench(const struct bench_plan *plan, int cpus)
 {
-	remedy = noise_remedy(&plan->noise, cpus);
 	each_group(plan, print_rows);
 	each_group(plan, print_waits);
 	fflush(stdout);
-	each_group(plan, warn_of_errors);
+	each_group(plan, gather_errors);
+	warn_of_errors(noise_remedy(&plan->noise, cpus));
 	each_group(plan, print_sentence);
 }
 

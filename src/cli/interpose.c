@@ -38,27 +38,32 @@ void require_offered(const char *lock)
 		       lock, refusal);
 }
 
-/* Puts the library's path into `path` if it is there. */
-static bool try_path(char *path, size_t size, const char *folder, const char *below)
+/* Puts the path of `name` below `folder` into `path` if it is there. */
+static bool try_path(char *path, size_t size, const char *folder, const char *below,
+		     const char *name)
 {
-	int length = snprintf(path, size, "%s%s/" LIBRARY, folder, below);
+	int length = snprintf(path, size, "%s%s/%s", folder, below, name);
 
 	return length > 0 && (size_t)length < size && access(path, R_OK) == 0;
 }
 
-/* Beside the command, as in a build tree, or where it is installed to. */
-static void find_library(char *path, size_t size)
+bool find_companion(const char *name, char *path, size_t size)
 {
 	char folder[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
 
-	if (length > 0) {
-		folder[length] = '\0';
-		*strrchr(folder, '/') = '\0';
-	}
-	if (length <= 0 || (!try_path(path, size, folder, "") &&
-			    !try_path(path, size, folder, "/../" PAWL_LIBDIR) &&
-			    !try_path(path, size, PAWL_FULL_LIBDIR, "")))
+	if (length <= 0)
+		return false;
+	folder[length] = '\0';
+	*strrchr(folder, '/') = '\0';
+	return try_path(path, size, folder, "", name) ||
+	       try_path(path, size, folder, "/../" PAWL_LIBDIR, name) ||
+	       try_path(path, size, PAWL_FULL_LIBDIR, "", name);
+}
+
+static void find_library(char *path, size_t size)
+{
+	if (!find_companion(LIBRARY, path, size))
 		give_up("cannot find " LIBRARY
 			" beside the command or in " PAWL_FULL_LIBDIR);
 	if (strpbrk(path, " :") != NULL)

@@ -3,7 +3,13 @@
 #ifndef PAWL_CLI_INTERPOSE_H
 #define PAWL_CLI_INTERPOSE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+/* Puts the path of something that comes with the command into `path`: it stands
+ * beside the command, as in a build tree, or in the folder of libraries. Returns
+ * false if it is in neither. */
+bool find_companion(const char *name, char *path, size_t size);
 
 /* Refuses a lock that cannot be put under a program's mutexes. */
 void require_offered(const char *lock);

@@ -77,7 +77,8 @@ class WorkloadsTest(command.CommandTest):
     def test_document_lists_every_workload(self):
         with open(DOCUMENT) as file:
             listed = re.findall(r"^\| `([a-z0-9-]+)` \|", file.read(), re.M)
-        self.assertEqual(sorted(listed), sorted(self.names("--workload")))
+        self.assertEqual(sorted(listed),
+                         sorted(self.names("--workload") + self.names("--app")))
 
     def test_short_runs_show_no_progress(self):
         done = self.succeed("bench", "--locks", "ticket", "--threads", "1", "--quick",
@@ -133,6 +134,51 @@ class WorkloadsTest(command.CommandTest):
         self.assertEqual([len(row["samples"]) for row in rows[:2]], [10, 10])
         if len(rows) > 2:
             self.assertLess(len(rows[2]["samples"]), 10)
+
+    def has_apps(self):
+        """Sanitized builds have none."""
+        there = os.path.exists(os.path.join(os.path.dirname(self.pawl), "pawl-apps"))
+        if not there:
+            self.assert_refused(["bench", "--app", "throw"], "not built", "sanitizers")
+        return there
+
+    def test_apps_run_under_locks_and_under_glibc(self):
+        if not self.has_apps():
+            return
+        done = self.succeed("bench", "--app", "throw,stdatomic", "--locks", "mutex,glibc",
+                            "--quick", "--threads", "2", "--runs", "2", "--seconds", "0.05",
+                            "--json", "r.json", env={"TMPDIR": self.directory.name})
+        rows = self.load()["results"]
+        self.assertEqual([(row["workload"], row["lock"]) for row in rows],
+                         [(app, lock)
+                          for app in ("throw", "stdatomic-exchange", "stdatomic-cas")
+                          for lock in ("mutex", "glibc")])
+        for row in rows:
+            self.assertGreater(row["median"], 0)
+            self.assertGreater(row["figures"]["peak_mib"], 0)
+        self.assertIn("times glibc", done.stdout)
+        self.assertEqual(os.listdir(self.directory.name), ["r.json"])
+
+    def test_app_refuses_what_it_cannot_have(self):
+        if not self.has_apps():
+            return
+        self.assert_refused(["bench", "--app", "trow"], "'trow'", "'throw'", "--app help")
+        self.assert_refused(["bench", "--app", "throw", "--locks", "hemlock-ah"],
+                            "not offered", "pawl run --list")
+        self.assert_refused(["bench", "--app", "throw", "--locks", "pthread"], "'pthread'")
+
+    def test_interrupt_writes_what_apps_gave_so_far(self):
+        if not self.has_apps():
+            return
+        os.environ["TMPDIR"] = self.directory.name
+        self.addCleanup(os.environ.pop, "TMPDIR")
+        status, text = self.on_terminal(
+            "bench", "--app", "throw", "--locks", "glibc", "--threads", "2",
+            "--seconds", "0.1", "--runs", "1000", "--json", "r.json",
+            interrupt_at="run 4 of")
+        self.assertEqual(status, 130, text)
+        self.assertIn(len(self.load()["results"][0]["samples"]), range(3, 1000))
+        self.assertEqual(os.listdir(self.directory.name), ["r.json"])
 
 
 if __name__ == "__main__":

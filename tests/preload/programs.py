@@ -252,13 +252,13 @@ def lmdb(library, locks, helpers, tmp):
 
 
 def leveldb(library, locks, helpers, tmp):
-    program = os.path.join(helpers, "preload_leveldb")
+    program = os.path.join(helpers, "leveldb")
     if not os.path.exists(program):
         skip("libleveldb-dev is not installed")
-    plain = output([program, tempfile.mkdtemp(dir=tmp), "4", "20000"],
+    plain = output([program, tempfile.mkdtemp(dir=tmp), "4", "0", "20000"],
                    environment(None, library))
     for lock in locks:
-        if output([program, tempfile.mkdtemp(dir=tmp), "4", "20000"],
+        if output([program, tempfile.mkdtemp(dir=tmp), "4", "0", "20000"],
                   environment(lock, library)) != plain:
             sys.exit("leveldb under %s: the output differs" % lock)
 

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * LevelDB's readrandom: a database is filled, unless it is there already; then all
+ * threads read random keys, which takes the one central mutex of the database
+ * (Reciprocating paper, section 7.3; TWA paper, section 4.4).
+ *
+ * Departs: 50 000 keys, all of which fit in the block cache, and a driver of our
+ * own in place of db_bench.
+ *
+ * usage: leveldb FOLDER THREADS SECONDS      as in app.h
+ *        leveldb FOLDER THREADS 0 READS      so many by each thread; prints a sum
+ */
+#include "app.h"
+
+#include <leveldb/cache.h>
+#include <leveldb/db.h>
+#include <leveldb/write_batch.h>
+
+#include <cstdint>
+#include <memory>
+
+static const std::uint64_t keys = 50000;
+
+static std::string key_of(std::uint64_t n)
+{
+	char key[32];
+
+	std::snprintf(key, sizeof(key), "%016llu", static_cast<unsigned long long>(n));
+	return key;
+}
+
+static std::string value_of(std::uint64_t n)
+{
+	return std::string(100, static_cast<char>('a' + n % 26));
+}
+
+static bool fill(leveldb::DB &db)
+{
+	std::string value;
+
+	if (db.Get(leveldb::ReadOptions(), key_of(keys - 1), &value).ok())
+		return true;
+	for (std::uint64_t n = 0; n < keys; n += 1000) {
+		leveldb::WriteBatch batch;
+
+		for (std::uint64_t i = n; i < n + 1000; i++)
+			batch.Put(key_of(i), value_of(i));
+		if (!db.Write(leveldb::WriteOptions(), &batch).ok())
+			return false;
+	}
+	db.CompactRange(nullptr, nullptr);
+	return true;
+}
+
+/* One thread's random keys, and what came of reading them. */
+class reader
+{
+      public:
+	reader(leveldb::DB &db, int thread)
+	    : db(db), x(88172645463325252u + static_cast<unsigned>(thread))
+	{
+	}
+
+	void read()
+	{
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		if (!db.Get(leveldb::ReadOptions(), key_of(x % keys), &value).ok() ||
+		    value != value_of(x % keys))
+			std::_Exit(STATUS_WRONG);
+		sum += x % keys;
+		count++;
+	}
+
+	std::uint64_t sum = 0;
+	unsigned long count = 0;
+
+      private:
+	leveldb::DB &db;
+	std::uint64_t x;
+	std::string value;
+};
+
+static void read_and_sum(leveldb::DB &db, int threads, unsigned long reads)
+{
+	std::atomic<std::uint64_t> sum(0);
+	std::atomic<unsigned long> total(0);
+	std::vector<std::thread> crew;
+
+	for (int t = 0; t < threads; t++)
+		crew.emplace_back([&, t] {
+			reader mine(db, t);
+
+			while (mine.count < reads)
+				mine.read();
+			sum += mine.sum;
+			total += mine.count;
+		});
+	for (auto &thread : crew)
+		thread.join();
+	std::printf("%lu reads, sum %llu\n", total.load(),
+		    static_cast<unsigned long long>(sum.load()));
+}
+
+int main(int argc, char **argv)
+{
+	const app app = parse(argc, argv);
+	std::unique_ptr<leveldb::Cache> cache(leveldb::NewLRUCache(64 << 20));
+	leveldb::Options options;
+	leveldb::DB *opened;
+
+	options.create_if_missing = true;
+	options.block_cache = cache.get();
+	if (!leveldb::DB::Open(options, app.folder + "/leveldb", &opened).ok())
+		return 1;
+	std::unique_ptr<leveldb::DB> db(opened);
+
+	if (!fill(*db))
+		return 1;
+	if (app.seconds > 0)
+		measure(app, [&](int t, const std::atomic<bool> &stop) {
+			reader mine(*db, t);
+
+			do
+				mine.read();
+			while (!stop);
+			return mine.count;
+		});
+	else
+		read_and_sum(*db, app.threads, std::stoul(app.what));
+	return 0;
+}
