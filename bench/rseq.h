@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What can be done for each CPU with restartable sequences, written by hand: the
+ * upper bound of the workloads idalloc, pool and counter. The kernel takes a thread
+ * that it preempts or moves between 1 and 2 to 4, from where all starts over; the
+ * last store, just before 2, is what makes the rest count. x86-64 only, and only
+ * where glibc has registered the thread; elsewhere rseq_there() is false.
+ */
+#ifndef PAWL_BENCH_RSEQ_H
+#define PAWL_BENCH_RSEQ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__x86_64__)
+
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned __rseq_size __attribute__((weak));
+
+struct rseq_words {
+	uint32_t cpu_id_start, cpu_id;
+	uint64_t sequence;
+};
+
+static inline struct rseq_words *rseq_words(void)
+{
+	return (struct rseq_words *)((char *)__builtin_thread_pointer() + __rseq_offset);
+}
+
+static inline bool rseq_there(void)
+{
+	return &__rseq_size != NULL && __rseq_size != 0;
+}
+
+/* Describes the sequence that follows, and enters it if still on this CPU; 0x53053053
+ * is the mark that the kernel wants before the place to go to. */
+#define RSEQ_BEGIN                                \
+	".pushsection __rseq_cs, \"aw\"\n\t"      \
+	".balign 32\n\t"                          \
+	"3: .long 0, 0\n\t"                       \
+	".quad 1f, 2f - 1f, 4f\n\t"               \
+	".popsection\n\t"                         \
+	".pushsection __rseq_failure, \"ax\"\n\t" \
+	".byte 0x0f, 0xb9, 0x3d\n\t"              \
+	".long 0x53053053\n\t"                    \
+	"4: jmp %l[again]\n\t"                    \
+	".popsection\n\t"                         \
+	"leaq 3b(%%rip), %%rax\n\t"               \
+	"movq %%rax, %[sequence]\n\t"             \
+	"1: cmpl %[cpu], %[now]\n\t"              \
+	"jnz %l[again]\n\t"
+
+/* A stack is a count and then its elements, `stride` bytes from CPU to CPU. */
+static inline bool rseq_pop(void *stacks, size_t stride, uint64_t *out)
+{
+	struct rseq_words *words = rseq_words();
+	uint32_t cpu;
+
+again:
+	cpu = *(volatile uint32_t *)&words->cpu_id;
+	__asm__ goto(RSEQ_BEGIN "movq (%[stack]), %%rcx\n\t"
+				"testq %%rcx, %%rcx\n\t"
+				"jz %l[empty]\n\t"
+				"movq (%[stack], %%rcx, 8), %%rdx\n\t"
+				"movq %%rdx, (%[out])\n\t"
+				"decq %%rcx\n\t"
+				"movq %%rcx, (%[stack])\n\t"
+				"2:\n\t"
+		     :
+		     : [sequence] "m"(words->sequence), [now] "m"(words->cpu_id),
+		       [cpu] "r"(cpu), [stack] "r"((char *)stacks + cpu * stride),
+		       [out] "r"(out)
+		     : "rax", "rcx", "rdx", "memory", "cc"
+		     : again, empty);
+	return true;
+empty:
+	return false;
+}
+
+static inline bool rseq_push(void *stacks, size_t stride, uint64_t in, uint64_t room)
+{
+	struct rseq_words *words = rseq_words();
+	uint32_t cpu;
+
+again:
+	cpu = *(volatile uint32_t *)&words->cpu_id;
+	__asm__ goto(RSEQ_BEGIN "movq (%[stack]), %%rcx\n\t"
+				"cmpq %[room], %%rcx\n\t"
+				"jae %l[full]\n\t"
+				"movq %[in], 8(%[stack], %%rcx, 8)\n\t"
+				"incq %%rcx\n\t"
+				"movq %%rcx, (%[stack])\n\t"
+				"2:\n\t"
+		     :
+		     : [sequence] "m"(words->sequence), [now] "m"(words->cpu_id),
+		       [cpu] "r"(cpu), [stack] "r"((char *)stacks + cpu * stride),
+		       [in] "r"(in), [room] "r"(room)
+		     : "rax", "rcx", "memory", "cc"
+		     : again, full);
+	return true;
+full:
+	return false;
+}
+
+/* Adds to the first word of the CPU's line. */
+static inline void rseq_add(void *lines, size_t stride, uint64_t n)
+{
+	struct rseq_words *words = rseq_words();
+	uint32_t cpu;
+
+again:
+	cpu = *(volatile uint32_t *)&words->cpu_id;
+	__asm__ goto(
+		RSEQ_BEGIN "addq %[n], (%[line])\n\t"
+			   "2:\n\t"
+		:
+		: [sequence] "m"(words->sequence), [now] "m"(words->cpu_id),
+		  [cpu] "r"(cpu), [line] "r"((char *)lines + cpu * stride), [n] "r"(n)
+		: "rax", "memory", "cc"
+		: again);
+}
+
+#else
+
+static inline bool rseq_there(void)
+{
+	return false;
+}
+
+static inline bool rseq_pop(void *stacks, size_t stride, uint64_t *out)
+{
+	(void)stacks, (void)stride, (void)out;
+	return false;
+}
+
+static inline bool rseq_push(void *stacks, size_t stride, uint64_t in, uint64_t room)
+{
+	(void)stacks, (void)stride, (void)in, (void)room;
+	return false;
+}
+
+static inline void rseq_add(void *lines, size_t stride, uint64_t n)
+{
+	(void)lines, (void)stride, (void)n;
+}
+
+#endif
+
+#endif /* PAWL_BENCH_RSEQ_H */

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* Sets the stores of slots up, and checks afterwards that all slots are there. */
+#include "stores.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+struct stores stores;
+
+void store_spill(uint64_t slot)
+{
+	/* Relaxed: read after the threads are joined. */
+	stores.spill[pawl_fetch_add_relaxed(&stores.spilled, 1)] = (uint32_t)slot;
+}
+
+static void fill(struct stack *stack, uint64_t *next, uint64_t n)
+{
+	for (stack->count = 0; stack->count < n; stack->count++)
+		stack->slot[stack->count] = (*next)++;
+}
+
+/* Counts a stack's slots in seen[]; false if one is there twice. */
+static bool account(const struct stack *stack, unsigned char *seen, uint64_t *found)
+{
+	uint64_t i;
+
+	for (i = 0; i < stack->count; i++) {
+		if (seen[stack->slot[i]]++ != 0)
+			return false;
+		(*found)++;
+	}
+	return true;
+}
+
+/* All slots, one by one, once. */
+static bool drain_pawl(struct pawl_slots *slots)
+{
+	static uint32_t all[STORE_SLOTS];
+	static unsigned char seen[STORE_SLOTS];
+	size_t n = pawl_slots_get_batch(slots, all, STORE_SLOTS), i;
+
+	memset(seen, 0, sizeof(seen));
+	for (i = 0; i < n; i++)
+		if (seen[all[i]]++ != 0)
+			return false;
+	return n == slots->limit;
+}
+
+/* Gives the variant its slots; returns how many the stacks got. */
+static uint64_t begin(const struct store_variant *variant, struct store_thread *threads,
+		      int count)
+{
+	uint64_t next = 0, i;
+
+	pawl_store_relaxed(&stores.spilled, 0); /* Relaxed: nobody is there yet. */
+	stores.one.count = 0;
+	for (i = 0; i < stores.cpus; i++)
+		stores.cpu[i].count = 0;
+	if (variant->where == STORE_ONE)
+		fill(&stores.one, &next, STACK_SLOTS / 2);
+	if (variant->where == STORE_CPU || variant->where == STORE_RSEQ)
+		for (i = 0; i < stores.cpus; i++)
+			fill(&stores.cpu[i], &next,
+			     STORE_SLOTS / stores.cpus / 2 < 1024
+				     ? STORE_SLOTS / stores.cpus / 2
+				     : 1024);
+	for (i = 0; i < (uint64_t)count; i++)
+		fill(&threads[i].own, &next, variant->where == STORE_THREAD ? 32 : 0);
+	return next;
+}
+
+/* Every slot is in one of the stacks, once. */
+static bool all_there(struct store_thread *threads, int count, uint64_t slots)
+{
+	static unsigned char seen[STORE_SLOTS];
+	uint64_t found = pawl_load_relaxed(&stores.spilled), i; /* Relaxed: joined. */
+	bool once = true;
+
+	memset(seen, 0, sizeof(seen));
+	for (i = 0; i < found; i++)
+		once &= seen[stores.spill[i]]++ == 0;
+	once &= account(&stores.one, seen, &found);
+	for (i = 0; i < stores.cpus; i++)
+		once &= account(&stores.cpu[i], seen, &found);
+	for (i = 0; i < (uint64_t)count; i++)
+		once &= account(&threads[i].own, seen, &found);
+	return once && found == slots;
+}
+
+static const struct store_variant *running;
+
+static void figures(struct bench_outcome *outcome)
+{
+	struct pawl_shards_stats stats;
+
+	switch (running->where) {
+	case STORE_THREAD:
+		outcome->figures[0] = NAN; /* as many as threads */
+		break;
+	case STORE_ONE:
+		outcome->figures[0] = 1;
+		break;
+	case STORE_CPU:
+	case STORE_RSEQ:
+		outcome->figures[0] = (double)stores.cpus;
+		break;
+	case STORE_PAWL:
+		pawl_shards_stats(&stores.pool.slots.shards, &stats);
+		outcome->figures[0] = (double)stats.shards;
+		/* An episode is two operations. */
+		outcome->figures[1] = 100 * (double)stats.overflows /
+				      (2 * (double)outcome->episodes);
+	}
+}
+
+bool store_run(const struct bench_subject *subject, const struct bench_shape *shape,
+	       struct bench_outcome *outcome)
+{
+	const struct store_variant *variant = (const struct store_variant *)subject;
+	const struct pawl_pool_plan plan = {
+		.kind = variant->kind, .size = STORE_OBJECT, .limit = STORE_SLOTS};
+	struct store_thread *threads = workload_members(shape->threads, sizeof(*threads));
+	uint64_t slots;
+	int i;
+
+	running = variant;
+	stores.cpus = pawl_lease_ids() < STORE_CPUS ? pawl_lease_ids() : STORE_CPUS;
+	if (stores.cpu == NULL)
+		stores.cpu = aligned_alloc(_Alignof(struct stack),
+					   STORE_CPUS * sizeof(struct stack));
+	if (threads == NULL || stores.cpu == NULL)
+		return false;
+	errno = pawl_pool_create(&stores.pool, &plan);
+	if (errno != 0)
+		return false;
+	if (variant->only_one)
+		stores.pool.slots.shards.most = 0;
+	pthread_mutex_init(&stores.mutex, NULL);
+	slots = begin(variant, threads, shape->threads);
+	if (!episodes_run(shape, subject->loop, threads, sizeof(*threads), figures,
+			  outcome))
+		return false; /* and some threads may still look at their members */
+	for (i = 0; i < shape->threads; i++)
+		outcome->exclusive &= threads[i].got_twice == 0;
+	outcome->exclusive &= variant->where == STORE_PAWL
+				      ? drain_pawl(&stores.pool.slots)
+				      : all_there(threads, shape->threads, slots);
+	pawl_pool_destroy(&stores.pool);
+	free(threads);
+	return true;
+}
+
+/* rseq is the last of the variants, and left out where there is none. */
+void store_subjects(const struct bench_subject **subjects,
+		    const struct store_variant *variants, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count && (variants[i].where != STORE_RSEQ || rseq_there()); i++)
+		subjects[i] = &variants[i].subject;
+	subjects[i] = NULL;
+}

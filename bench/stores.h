@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stores of slots, numbers that are got and put back, for the workloads idalloc
+ * and pool: pawl's own, and what people write without it. A loop gets a slot, does
+ * something, and puts it back. Each store is a pair of inline functions, so that
+ * the loop and the store become one piece of code.
+ */
+#ifndef PAWL_BENCH_STORES_H
+#define PAWL_BENCH_STORES_H
+
+#include "episodes.h"
+#include "rseq.h"
+
+#include <pawl/pool.h>
+#include <pawl/tas.h>
+
+#include <pthread.h>
+
+enum {
+	STORE_SLOTS = 1 << 16,
+	STACK_SLOTS = 4096, /* room in a stack; half full at first */
+	STORE_CPUS = 512,   /* a CPU beyond shares with another */
+	STORE_OBJECT = 64,  /* bytes behind a slot */
+};
+
+struct stack {
+	PAWL_SEQUESTER uint64_t count;
+	uint64_t slot[STACK_SLOTS - 1];
+};
+
+/* All the stores; a run uses one of them. */
+struct stores {
+	PAWL_SEQUESTER pthread_mutex_t mutex;
+	PAWL_SEQUESTER struct pawl_tas tas;
+	struct stack one; /* under either */
+	PAWL_SEQUESTER struct {
+		PAWL_SEQUESTER struct pawl_tas tas;
+	} locks[STORE_CPUS];
+	struct stack *cpu; /* one for each, under these, or by rseq */
+	uint64_t cpus;
+	struct pawl_pool pool;		      /* pawl's, of one of the kinds */
+	PAWL_SEQUESTER pawl_atomic64 spilled; /* slots a full stack did not take */
+	uint32_t spill[STORE_SLOTS];
+};
+extern struct stores stores;
+
+struct store_thread {
+	struct episodes episodes;
+	uint64_t got_twice; /* objects that somebody else wrote to */
+	struct stack own;   /* of the store `thread` */
+};
+
+static inline uint64_t stack_pop(struct stack *stack)
+{
+	uint64_t n = stack->count;
+
+	if (__builtin_expect(n == 0, false))
+		return PAWL_SLOTS_NONE;
+	stack->count = n - 1;
+	return stack->slot[n - 1];
+}
+
+void store_spill(uint64_t slot);
+
+static inline void stack_push(struct stack *stack, uint64_t slot)
+{
+	uint64_t n = stack->count;
+
+	if (__builtin_expect(n == STACK_SLOTS - 1, false)) {
+		store_spill(slot);
+		return;
+	}
+	stack->slot[n] = slot;
+	stack->count = n + 1;
+}
+
+/* A stack of each thread's own: nothing is shared, and nothing locked. */
+
+static inline uint64_t thread_get(struct store_thread *me)
+{
+	return stack_pop(&me->own);
+}
+
+static inline void thread_put(struct store_thread *me, uint64_t slot)
+{
+	stack_push(&me->own, slot);
+}
+
+/* One stack, under one lock. */
+
+static inline uint64_t mutex_get(struct store_thread *me)
+{
+	uint64_t slot;
+
+	(void)me;
+	pthread_mutex_lock(&stores.mutex);
+	slot = stack_pop(&stores.one);
+	pthread_mutex_unlock(&stores.mutex);
+	return slot;
+}
+
+static inline void mutex_put(struct store_thread *me, uint64_t slot)
+{
+	(void)me;
+	pthread_mutex_lock(&stores.mutex);
+	stack_push(&stores.one, slot);
+	pthread_mutex_unlock(&stores.mutex);
+}
+
+static inline uint64_t tas_get(struct store_thread *me)
+{
+	uint64_t slot;
+
+	(void)me;
+	pawl_tas_lock(&stores.tas);
+	slot = stack_pop(&stores.one);
+	pawl_tas_unlock(&stores.tas);
+	return slot;
+}
+
+static inline void tas_put(struct store_thread *me, uint64_t slot)
+{
+	(void)me;
+	pawl_tas_lock(&stores.tas);
+	stack_push(&stores.one, slot);
+	pawl_tas_unlock(&stores.tas);
+}
+
+/* A stack for each CPU, under a lock, for a thread may be moved at any time. */
+
+static inline uint64_t cpu_tas_get(struct store_thread *me)
+{
+	uint64_t cpu = pawl_lease_id() & (STORE_CPUS - 1), slot;
+
+	(void)me;
+	pawl_tas_lock(&stores.locks[cpu].tas);
+	slot = stack_pop(&stores.cpu[cpu]);
+	pawl_tas_unlock(&stores.locks[cpu].tas);
+	return slot;
+}
+
+static inline void cpu_tas_put(struct store_thread *me, uint64_t slot)
+{
+	uint64_t cpu = pawl_lease_id() & (STORE_CPUS - 1);
+
+	(void)me;
+	pawl_tas_lock(&stores.locks[cpu].tas);
+	stack_push(&stores.cpu[cpu], slot);
+	pawl_tas_unlock(&stores.locks[cpu].tas);
+}
+
+/* The same without a lock: sequences that start over when the thread is moved. */
+
+static inline uint64_t rseq_get(struct store_thread *me)
+{
+	uint64_t slot;
+
+	(void)me;
+	return rseq_pop(stores.cpu, sizeof(stores.cpu[0]), &slot) ? slot
+								  : PAWL_SLOTS_NONE;
+}
+
+static inline void rseq_put(struct store_thread *me, uint64_t slot)
+{
+	(void)me;
+	if (!rseq_push(stores.cpu, sizeof(stores.cpu[0]), slot, STACK_SLOTS - 1))
+		store_spill(slot);
+}
+
+/* pawl's; `cas` is its list by atomics, but only ever one. */
+
+static inline uint64_t pawl_get(struct store_thread *me)
+{
+	(void)me;
+	return pawl_slots_get(&stores.pool.slots);
+}
+
+static inline void pawl_put(struct store_thread *me, uint64_t slot)
+{
+	(void)me;
+	pawl_slots_put(&stores.pool.slots, (uint32_t)slot);
+}
+
+/* The variants of a workload. */
+
+struct store_variant {
+	struct bench_subject subject; /* its loop is on a struct store_thread */
+	enum { STORE_THREAD, STORE_ONE, STORE_CPU, STORE_RSEQ, STORE_PAWL } where;
+	enum pawl_shards_kind kind; /* of STORE_PAWL */
+	bool only_one;		    /* STORE_PAWL: may not make more shards */
+};
+
+/* Runs the variant of the subject, which is the first thing in it. Not those of
+ * STORE_RSEQ, unless rseq_there(). */
+workload_run store_run;
+
+/* Fills a workload's list of subjects from its variants, of which rseq is the last:
+ * it is left out where there is none. */
+void store_subjects(const struct bench_subject **subjects,
+		    const struct store_variant *variants, size_t count);
+
+#endif /* PAWL_BENCH_STORES_H */
