@@ -4,6 +4,8 @@
 JOBS   := $(shell nproc)
 PREFIX ?= /usr/local
 SOAK_SECONDS ?= 600
+SOAK_SECTIONS ?= 100000000
+LEASE_MODES := cpu cid rdpid thread fenced
 
 all: ## build the libraries and the command, in build/release
 	cmake --preset release
@@ -31,6 +33,14 @@ soak: deps ## ten minutes of everything at once under ASan, then under TSan
 	build/asan-ubsan/tests/soak/soak $(SOAK_SECONDS)
 	cmake --preset tsan && cmake --build --preset tsan -j$(JOBS) --target soak
 	setarch -R build/tsan/tests/soak/soak $(SOAK_SECONDS)
+	$(MAKE) soak-leases
+
+soak-leases: ## a hundred million sections of leases in each mode, also under TSan
+	cmake --preset release && cmake --build --preset release -j$(JOBS) --target leases
+	cmake --preset tsan && cmake --build --preset tsan -j$(JOBS) --target leases
+	set -e; for mode in $(LEASE_MODES); do export PAWL_LEASE_MODE=$$mode; \
+		build/release/tests/soak/leases $(SOAK_SECTIONS); \
+		setarch -R build/tsan/tests/soak/leases $$(($(SOAK_SECTIONS) / 10)); done
 
 lint: ## check memory orders, cards and formatting
 	scripts/lint
@@ -45,6 +55,6 @@ clean: ## remove everything that was built
 	rm -rf build
 
 help: ## say what there is
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1	\2/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' Makefile | expand -t 13
 
-.PHONY: all demo check bench sim verify soak lint install deps clean help
+.PHONY: all demo check bench sim verify soak soak-leases lint install deps clean help

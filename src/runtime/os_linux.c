@@ -57,6 +57,9 @@ struct rseq_area {
 	uint64_t rseq_cs;
 	uint32_t flags, node_id, mm_cid;
 };
+#ifndef AT_RSEQ_FEATURE_SIZE
+#define AT_RSEQ_FEATURE_SIZE 27 /* the kernel's; older C libraries lack it */
+#endif
 enum { RSEQ_WITH_CID = 28, RSEQ_FIRST = 20, RSEQ_OLD = 32 };
 
 extern const ptrdiff_t __rseq_offset __attribute__((weak));

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <registry.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,18 @@ struct executed {
 	}
 #include <pawl/locks.def>
 #undef PAWL_LOCK
+
+/* No lock of the registry, for it does not wait. */
+__attribute__((noinline)) static void lease_lock(void *l)
+{
+	if (pawl_lease_acquire(l, pawl_lease_self()) != PAWL_LEASE_OK)
+		abort();
+}
+
+__attribute__((noinline)) static void lease_unlock(void *l)
+{
+	pawl_lease_release(l, pawl_lease_self());
+}
 
 static const struct operations {
 	const char *name;
@@ -125,6 +138,16 @@ static bool step_through(pid_t child, void (*function)(void *), struct executed 
 	}
 }
 
+static void stay_here(void)
+{
+	int cpu = sched_getcpu();
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET((size_t)(cpu < 0 ? 0 : cpu), &one);
+	sched_setaffinity(0, sizeof(one), &one);
+}
+
 static bool measure(const struct operations *o, struct executed *lock,
 		    struct executed *unlock)
 {
@@ -139,6 +162,7 @@ static bool measure(const struct operations *o, struct executed *lock,
 
 		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
 			_exit(1);
+		stay_here(); /* a lease is bound to its CPU */
 		/* The first time pays for nodes and blocks. */
 		o->lock(l);
 		o->unlock(l);
@@ -216,6 +240,28 @@ static void executes_what_is_claimed(void **state)
 	assert_int_equal(lock.calls + unlock.calls, 0);
 }
 
+static void a_lease_executes_no_rmw(void **state)
+{
+	static const struct operations o = {"lease", lease_lock, lease_unlock};
+	struct executed lock = {0}, unlock = {0};
+
+	(void)state;
+	if (pawl_lease_mode() == PAWL_LEASE_FENCED) {
+		print_message("lease: there is no membarrier here\n");
+		skip();
+	}
+	if (!measure(&o, &lock, &unlock)) {
+		print_message("lease: single-stepping is not possible here: %s\n",
+			      strerror(errno));
+		skip();
+	}
+	print_message("lease: acquire %d instructions, release %d\n", lock.instructions,
+		      unlock.instructions);
+	assert_int_equal(lock.rmws + unlock.rmws, 0);
+	assert_int_equal(lock.fences + unlock.fences, 0);
+	assert_int_equal(lock.calls + unlock.calls, 0);
+}
+
 static void card_agrees_with_the_registry(void **state)
 {
 	const struct operations *o = *state;
@@ -231,7 +277,7 @@ static void card_agrees_with_the_registry(void **state)
 
 int main(void)
 {
-	struct CMUnitTest cases[2 * COUNT_OF(operations)];
+	struct CMUnitTest cases[2 * COUNT_OF(operations) + 1];
 	char names[COUNT_OF(cases)][64];
 	size_t i, n = 0;
 
@@ -249,5 +295,6 @@ int main(void)
 					       NULL, NULL, state};
 		n++;
 	}
+	cases[n] = (struct CMUnitTest)cmocka_unit_test(a_lease_executes_no_rmw);
 	return cmocka_run_group_tests_name("codegen", cases, NULL, NULL);
 }
