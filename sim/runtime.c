@@ -38,6 +38,7 @@ void sim_reset(void)
 	memset(sim_hapax_slots, 0, used);
 	memset(sim_hapax_vw_slots, 0, used);
 	memset(pawl_buckets, 0, sizeof(*pawl_buckets) << PAWL_BUCKET_BITS);
+	memset(pawl_hapax_gone, 0, sizeof(*pawl_hapax_gone) << PAWL_GONE_BITS);
 	blocks_used = 0;
 	memset(lease_handles, 0, sizeof(lease_handles));
 	lease_handles_used = 0;
@@ -91,6 +92,13 @@ bool pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
 	if (deadline != NULL && deadline->time.tv_sec > 0 && sim_one_in(2))
 		return false;
 	return sim_sleep(&word->raw, expected, deadline != NULL);
+}
+
+/* A caller's deadline may have passed whenever the caller looks. */
+uint64_t pawl_os_until(const struct pawl_deadline *deadline)
+{
+	(void)deadline;
+	return sim_one_in(2) ? 0 : 1;
 }
 
 void pawl_os_wake(const pawl_atomic64 *word)

@@ -14,10 +14,13 @@
 		return pawl_##id##_trylock(l); \
 	}
 #define TRY_THUNKS_NOTRY(id)
+#define TRY_THUNKS_TIMED(id) TRY_THUNKS_TRY(id)
 
 #define EXPLICIT_TRY_THUNKS_FREE_TRY(id)
 #define EXPLICIT_TRY_THUNKS_FREE_NOTRY(id)
+#define EXPLICIT_TRY_THUNKS_FREE_TIMED(id)
 #define EXPLICIT_TRY_THUNKS_HELD_NOTRY(id)
+#define EXPLICIT_TRY_THUNKS_HELD_TIMED(id) EXPLICIT_TRY_THUNKS_HELD_TRY(id)
 #define EXPLICIT_TRY_THUNKS_HELD_TRY(id)                        \
 	static bool id##_try_acquire(void *core, void *context) \
 	{                                                       \
@@ -43,6 +46,14 @@
 		pawl_##id##_destroy(l);   \
 	}
 
+#define TIMED_THUNKS_TRY(id, way, how)
+#define TIMED_THUNKS_NOTRY(id, way, how)
+#define TIMED_THUNKS_TIMED(id, way, how)                                                 \
+	static int id##_timedlock_##way(void *l, int clock, const struct timespec *time) \
+	{                                                                                \
+		return pawl_##id##_timedlock_as(l, how, clock, time);                    \
+	}
+
 #define PLAIN_THUNKS(id, way, how)             \
 	static void id##_lock_##way(void *l)   \
 	{                                      \
@@ -53,34 +64,45 @@
 		pawl_##id##_unlock_as(l, how); \
 	}
 
-#define THUNKS_CHOICE(id, context)                     \
-	PLAIN_THUNKS(id, spin, PAWL_SPIN)              \
-	PLAIN_THUNKS(id, park, PAWL_PARK)              \
-	EXPLICIT_THUNKS_##context(id, spin, PAWL_SPIN) \
-		EXPLICIT_THUNKS_##context(id, park, PAWL_PARK)
-#define THUNKS_OWN(id, context)              \
-	static void id##_lock_own(void *l)   \
-	{                                    \
-		pawl_##id##_lock(l);         \
-	}                                    \
-	static void id##_unlock_own(void *l) \
-	{                                    \
-		pawl_##id##_unlock(l);       \
+#define THUNKS_CHOICE(id, context, try)                                                 \
+	TIMED_THUNKS_##try(id, spin, PAWL_SPIN) TIMED_THUNKS_##try(id, park, PAWL_PARK) \
+		PLAIN_THUNKS(id, spin, PAWL_SPIN) PLAIN_THUNKS(id, park, PAWL_PARK)     \
+			EXPLICIT_THUNKS_##context(id, spin, PAWL_SPIN)                  \
+				EXPLICIT_THUNKS_##context(id, park, PAWL_PARK)
+#define OWN_TIMED_THUNKS_TRY(id)
+#define OWN_TIMED_THUNKS_NOTRY(id)
+#define OWN_TIMED_THUNKS_TIMED(id)                                                     \
+	static int id##_timedlock_own(void *l, int clock, const struct timespec *time) \
+	{                                                                              \
+		return pawl_##id##_timedlock(l, clock, time);                          \
+	}
+#define THUNKS_OWN(id, context, try)                                  \
+	OWN_TIMED_THUNKS_##try(id) static void id##_lock_own(void *l) \
+	{                                                             \
+		pawl_##id##_lock(l);                                  \
+	}                                                             \
+	static void id##_unlock_own(void *l)                          \
+	{                                                             \
+		pawl_##id##_unlock(l);                                \
 	}
 
 #define PAWL_LOCK(id, name, admission, context, unlock, destroy, try, release, waiting, \
 		  lock_rmws, unlock_rmws, source)                                       \
-	THUNKS_##waiting(id, context) TRY_THUNKS_##try(id)                              \
+	THUNKS_##waiting(id, context, try) TRY_THUNKS_##try(id)                         \
 		EXPLICIT_TRY_THUNKS_##context##_##try(id) DESTROY_THUNKS_##destroy(id)
 #include <pawl/locks.def>
 #undef PAWL_LOCK
 
-#define TRY_FIELDS_TRY(id) .trylock = id##_trylock,
-#define TRY_FIELDS_NOTRY(id)
+#define TRY_FIELDS_TRY(id, way) .trylock = id##_trylock,
+#define TRY_FIELDS_NOTRY(id, way)
+#define TRY_FIELDS_TIMED(id, way) \
+	.trylock = id##_trylock, .timedlock = id##_timedlock_##way,
 #define EXPLICIT_TRY_FIELDS_FREE_TRY(id)
 #define EXPLICIT_TRY_FIELDS_FREE_NOTRY(id)
 #define EXPLICIT_TRY_FIELDS_HELD_TRY(id) .try_acquire = id##_try_acquire,
 #define EXPLICIT_TRY_FIELDS_HELD_NOTRY(id)
+#define EXPLICIT_TRY_FIELDS_FREE_TIMED(id)
+#define EXPLICIT_TRY_FIELDS_HELD_TIMED(id) EXPLICIT_TRY_FIELDS_HELD_TRY(id)
 #define EXPLICIT_FIELDS_FREE(id, way)
 #define EXPLICIT_FIELDS_HELD(id, way)                       \
 	.core_size = sizeof(struct pawl_##id##_core),       \
@@ -109,7 +131,7 @@
 		.size = sizeof(struct pawl_##id), \
 		.lock = id##_lock_##way, \
 		.unlock = id##_unlock_##way, \
-		TRY_FIELDS_##try(id) \
+		TRY_FIELDS_##try(id, way) \
 		EXPLICIT_FIELDS_##has_context(id, way) \
 		EXPLICIT_TRY_FIELDS_##has_context##_##try(id) \
 		DESTROY_FIELDS_##destroys(id) \

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <time.h>
 
 enum lock_admission { ADMISSION_FIFO, ADMISSION_ONCE, ADMISSION_BOUNDED, ADMISSION_ANY };
 enum lock_context { CONTEXT_FREE, CONTEXT_HELD };
@@ -34,6 +35,7 @@ struct lock_type {
 	size_t size;
 	void (*lock)(void *l);
 	bool (*trylock)(void *l); /* NULL if there is none */
+	int (*timedlock)(void *l, int clock, const struct timespec *time); /* likewise */
 	void (*unlock)(void *l);
 	void (*destroy)(void *l); /* NULL if nothing need be done */
 

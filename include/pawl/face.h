@@ -8,6 +8,8 @@
  *   struct pawl_X            the lock; all-zero is unlocked
  *   pawl_X_lock(l)           waits until it owns *l, spinning
  *   pawl_X_trylock(l)        owns *l if it was free; never waits
+ *   pawl_X_timedlock(l, clock, time)  0, or ETIMEDOUT, where the algorithm can
+ *                            (pawl_X_timed_acquire)
  *   pawl_X_unlock(l)         requires the caller to own *l
  *   pawl_X_lock_as(l, how)   the same with PAWL_SPIN or PAWL_PARK; all users
  *   pawl_X_unlock_as(l, how) of one lock must agree
@@ -76,6 +78,26 @@
 		l->held = context;                                \
 		return true;                                      \
 	}                                                         \
+	struct pawl_##x
+
+#define PAWL_FACE_CONTEXT_TIMED(x)                                                   \
+	static inline int pawl_##x##_timedlock_as(struct pawl_##x *l,                \
+						  enum pawl_wait how, int clock,     \
+						  const struct timespec *time)       \
+	{                                                                            \
+		struct pawl_##x##_context context;                                   \
+		int error = pawl_##x##_timed_acquire(&l->core, &context, how, clock, \
+						     time);                          \
+                                                                                     \
+		if (error == 0)                                                      \
+			l->held = context;                                           \
+		return error;                                                        \
+	}                                                                            \
+	static inline int pawl_##x##_timedlock(struct pawl_##x *l, int clock,        \
+					       const struct timespec *time)          \
+	{                                                                            \
+		return pawl_##x##_timedlock_as(l, PAWL_SPIN, clock, time);           \
+	}                                                                            \
 	struct pawl_##x
 
 #define PAWL_FACE_RARE_CONTEXT(x)                                                       \

@@ -10,7 +10,8 @@
  * Departs    from it: a waiter looks at depart from time to time even if its
  *            slot does not change, which closes the hole described under I4.
  *            Unlock does not skip the slot store when nobody seems to wait:
- *            finding that out would touch the lock after its release.
+ *            finding that out would touch the lock after its release. A waiter
+ *            may give up (I5); docs/design/hapax.md.
  * Cost       lock 1 RMW, unlock 0 RMW; 24 bytes (core 16), 0 = free. The
  *            array has 4096 slots for all locks of the process.
  *
@@ -27,13 +28,18 @@
  *       after its own predecessor's, so C11 lets the re-read of depart be
  *       stale, and the slot need never change again. Hence a waiter may rest
  *       on a hint only for a bounded time.
+ *   I5  A waiter that gives up makes its value another name for the one it
+ *       waited for. If nobody came after it, it puts that one back into arrive;
+ *       else it leaves a record, changes the slot of its own value, and whoever
+ *       waits there finds the record and waits for the other value instead.
  *
  * Order      [A] pairs with [R], or [B] with [S]: a section happens before the
  *            next one. [B] also keeps the waiter's looks at slot and depart in
  *            that order, so that a slot store it did not see is yet to come.
  * Lifetime   [R] is unlock's last access to *l: from then on its address is
  *            only hashed. The array is never freed.
- * Checked    tests/locks/hapax.c; pawl check hapax; mutants A, R, B, S, I2, I4.
+ * Checked    tests/locks/hapax.c; pawl check hapax; mutants A, R, B, S, I2,
+ *            I3, I4, I5.
  */
 #ifndef PAWL_HAPAX_H
 #define PAWL_HAPAX_H
@@ -41,18 +47,68 @@
 #include <pawl/face.h>
 #include <pawl/hapax_value.h>
 
+#include <time.h>
+
 #define PAWL_HAPAX_INIT PAWL_ZERO
+
+/* What a waiter watches. */
+struct pawl_hapax_watch {
+	uint64_t ahead; /* whose departure it awaits */
+	uint64_t seen;	/* what it last saw in the slot */
+	pawl_atomic64 *slot;
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+/* True if the waiter ahead has given up: *watch is then about whom it waited for. */
+bool pawl_hapax_follow(const struct pawl_hapax_core *l, struct pawl_hapax_watch *watch)
+	__attribute__((cold));
+
+/* Waits until `ahead` has departed: 0. Otherwise gives `mine` up, and returns
+ * ETIMEDOUT when the time has come, EINVAL if there is no such time. */
+int pawl_hapax_wait_until(struct pawl_hapax_core *l, uint64_t mine, uint64_t ahead,
+			  enum pawl_wait how, int clock, const struct timespec *time)
+	__attribute__((cold));
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+
+static inline void pawl_hapax_aim(struct pawl_hapax_watch *watch,
+				  const struct pawl_hapax_core *l, uint64_t ahead)
+{
+	watch->ahead = ahead;
+	watch->slot = &pawl_hapax_slots[pawl_hapax_index(l, ahead)];
+	watch->seen = pawl_load_acquire(watch->slot); /* [B] */
+}
+
+/* Whether our turn has come, as far as the slot's last value allows to tell. */
+static inline bool pawl_hapax_departed(const struct pawl_hapax_core *l,
+				       struct pawl_hapax_watch *watch)
+{
+	while (watch->seen != watch->ahead &&			/* I3 */
+	       pawl_load_acquire(&l->depart) != watch->ahead) { /* [A] I1 */
+		/* Relaxed: comes after [B]; the guard of the records orders the
+		 * rest. */
+		if (pawl_load_relaxed(&pawl_hapax_gone_of(l)->count) == 0 ||
+		    !pawl_hapax_follow(l, watch)) /* I5 */
+			return false;
+	}
+	return true;
+}
 
 /* Waits until `ahead` has departed. */
 static inline void pawl_hapax_wait(struct pawl_hapax_core *l, uint64_t ahead,
 				   enum pawl_wait how)
 {
-	pawl_atomic64 *slot = &pawl_hapax_slots[pawl_hapax_index(l, ahead)];
-	uint64_t seen = pawl_load_acquire(slot); /* [B] */
+	struct pawl_hapax_watch watch;
 
-	while (seen != ahead &&					   /* I3 */
-	       pawl_load_acquire(&l->depart) != ahead)		   /* [A] I1 */
-		seen = pawl_await_change_acquire(slot, seen, how); /* [B] I4 */
+	pawl_hapax_aim(&watch, l, ahead);
+	while (!pawl_hapax_departed(l, &watch))
+		watch.seen = pawl_await_change_acquire(watch.slot, watch.seen,
+						       how); /* [B] I4 */
 }
 
 /* Waits its turn, then owns *l. Not recursive. */
@@ -69,15 +125,35 @@ static inline void pawl_hapax_acquire(struct pawl_hapax_core *l,
 	context->hapax = mine;
 }
 
-/* Tells whoever waits for `mine` that it has departed. Uses l's address alone:
- * the lock may be gone. */
-static inline void pawl_hapax_announce(const struct pawl_hapax_core *l, uint64_t mine,
-				       enum pawl_wait how)
+/*
+ * Waits its turn, then owns *l; or until the clock (CLOCK_REALTIME or
+ * CLOCK_MONOTONIC) has reached the time. Returns 0, ETIMEDOUT, or EINVAL for
+ * another clock or a bad time; errno stays as it was.
+ */
+static inline int pawl_hapax_timed_acquire(struct pawl_hapax_core *l,
+					   struct pawl_hapax_context *context,
+					   enum pawl_wait how, int clock,
+					   const struct timespec *time)
+{
+	uint64_t mine = pawl_hapax_draw();
+	/* Relaxed: as in pawl_hapax_acquire. */
+	uint64_t ahead = pawl_exchange_relaxed(&l->arrive, mine);
+
+	context->hapax = mine;
+	if (__builtin_expect(pawl_load_acquire(&l->depart) != ahead, false)) /* [A] */
+		return pawl_hapax_wait_until(l, mine, ahead, how, clock, time);
+	return 0;
+}
+
+/* Changes the slot where the departure of `mine` is awaited. Uses l's address
+ * alone: the lock may be gone. */
+static inline void pawl_hapax_post(const struct pawl_hapax_core *l, uint64_t mine,
+				   uint64_t value, enum pawl_wait how)
 {
 	pawl_atomic64 *slot = &pawl_hapax_slots[pawl_hapax_index(l, mine)];
 
-	pawl_store_release(slot, mine); /* [S] I2 */
-	pawl_notify(slot, mine, how);
+	pawl_store_release(slot, value); /* [S] I2 */
+	pawl_notify(slot, value, how);
 }
 
 /* Requires the context of the acquire that holds *l; any thread may call. */
@@ -88,10 +164,11 @@ static inline void pawl_hapax_release(struct pawl_hapax_core *l,
 	uint64_t mine = context->hapax;
 
 	pawl_store_release(&l->depart, mine); /* [R] I2 */
-	pawl_hapax_announce(l, mine, how);
+	pawl_hapax_post(l, mine, mine, how);
 }
 
 PAWL_FACE_CONTEXT(hapax);
 PAWL_FACE_CONTEXT_TRY(hapax);
+PAWL_FACE_CONTEXT_TIMED(hapax);
 
 #endif /* PAWL_HAPAX_H */

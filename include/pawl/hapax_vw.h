@@ -117,7 +117,7 @@ static inline void pawl_hapax_vw_release(struct pawl_hapax_vw_core *l,
 		return;
 	}
 	pawl_store_seq_cst(&l->body.depart, mine); /* [U1] [R] I3 */
-	pawl_hapax_announce(&l->body, mine, how);
+	pawl_hapax_post(&l->body, mine, mine, how);
 	/* A waiter that was late for [S] and early for [U1] is let in here. */
 	if (pawl_load_seq_cst(slot) == mine && /* [U2] I4 */
 	    pawl_cas_release(slot, mine, 0))   /* [S] */

@@ -39,13 +39,28 @@ enum pawl_lanes { PAWL_LANES_ONE, PAWL_LANES_CPU, PAWL_LANES_NODE, PAWL_LANES_RA
 int pawl_hapax_supply(enum pawl_lanes from, unsigned size);
 
 /*
- * Queue node of mcs and clh. A thread keeps a list of free ones, which its
- * exit returns to the heap.
+ * What waiters of hapax locks leave behind when they give up while somebody waits
+ * behind them: records, in lists by lock. All zero at start.
+ */
+struct pawl_hapax_gone {
+	PAWL_SEQUESTER pawl_atomic64 count; /* of records: waiters look at it */
+	__attribute__((aligned(64))) pawl_atomic64 guard; /* of the list */
+	struct pawl_node *first;
+};
+extern struct pawl_hapax_gone pawl_hapax_gone[];
+
+/* Empties it, in the child of a fork. */
+void pawl_hapax_forget(void);
+
+/*
+ * Queue node of mcs and clh, and record of hapax. A thread keeps a list of free
+ * ones, which its exit returns to the heap.
  */
 struct pawl_node {
 	PAWL_SEQUESTER pawl_atomic64 next; /* mcs: who is behind us */
 	pawl_atomic64 ready;		   /* set when the wait is over */
-	struct pawl_node *free_next;	   /* link in a thread's free list */
+	uint64_t value, ahead;		   /* hapax: who left, whom it waited for */
+	struct pawl_node *free_next; /* link in a thread's free list, or of records */
 };
 
 /* Returns a new node from the heap; ends the process if there is none. */
@@ -64,6 +79,13 @@ void pawl_die(const char *sentence) __attribute__((noreturn, cold));
 #ifdef __cplusplus
 }
 #endif
+
+/* Where records of this lock's waiters are. Fibonacci hashing. */
+static inline struct pawl_hapax_gone *pawl_hapax_gone_of(const volatile void *lock)
+{
+	return &pawl_hapax_gone[(pawl_address(lock) * 0x9E3779B97F4A7C15u) >>
+				(64 - PAWL_GONE_BITS)];
+}
 
 /* Takes a node from this thread's list, or from the heap if that is empty. */
 static inline struct pawl_node *pawl_node_get(void)

@@ -13,6 +13,8 @@
  *   pawl_spin_begin(spin, ns)
  *   pawl_spin_again(spin) lets a while pass before the next poll, longer each
  *                         time; false once ns nanoseconds are used up
+ *   pawl_spin_while(w, value, ns)
+ *                         polls while *w is value, for ns nanoseconds at most
  *   pawl_cpu_now(told)    the CPU that this thread runs on, read anew each time from
  *                         where the system keeps it up to date; told == NULL: by
  *                         asking the CPU, where it can be asked
@@ -22,6 +24,8 @@
  *   PAWL_MUTEX_BYPASS     how many unlocks may pass over the head of a mutex's
  *                         queue; reached only by a head that cannot run, for one
  *                         that runs asks for its turn much sooner
+ *   PAWL_GONE_BITS        log2 of how many lists there are of hapax waiters that
+ *                         gave up
  *   PAWL_HAPAX_BLOCK_BITS log2 of how many hapax values a thread draws at once
  */
 #ifndef PAWL_THREAD_H

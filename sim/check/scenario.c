@@ -294,6 +294,86 @@ OUTSIDE static bool tired_applies(const struct lock_type *type)
 	return strcmp(type->name, "hapax-vw") == 0;
 }
 
+/* Locks unless its time is up first. */
+static bool timedlock(struct check *c)
+{
+	static const struct timespec later = {.tv_sec = 1};
+
+	explore_arrive(0, c->locks[0], c->type->size, admission(c->type));
+	if (c->type->timedlock(c->locks[0], CLOCK_MONOTONIC, &later) != 0) {
+		explore_retreat(0);
+		return false;
+	}
+	enter(c, 0);
+	return true;
+}
+
+/* gives-up: two of three may; when all is over, nothing is left of them. */
+static void gives_up_thread(void *argument, int thread)
+{
+	struct check *c = argument;
+
+	if (thread == 3) {
+		sim_await(SIM_AWAIT_EQ, &c->shared->passed, 3, 0, SIM_ACQUIRE);
+		if (!c->type->trylock(c->locks[0]))
+			explore_fail(VERDICT_ASSERTION,
+				     "nobody holds the lock, but it is not free");
+		return;
+	}
+	if (thread == 0)
+		visit_lock(c, 0);
+	else if (timedlock(c))
+		unlock(c, 0);
+	sim_fetch_add(&c->shared->passed, 1, SIM_ACQ_REL);
+}
+
+/* gone: one is ahead, one may give up, and one is behind. */
+static void gone_thread(void *argument, int thread)
+{
+	struct check *c = argument;
+
+	if (thread != 1)
+		visit_lock(c, 0);
+	else if (timedlock(c))
+		unlock(c, 0);
+}
+
+/* gone-twice: two that may give up stand between two that do not. */
+static void gone_twice_thread(void *argument, int thread)
+{
+	gone_thread(argument, thread == 2 ? 1 : thread);
+}
+
+/* gone-try: the same, with one that only tries. */
+static void gone_try_thread(void *argument, int thread)
+{
+	struct check *c = argument;
+
+	if (thread < 2)
+		gone_thread(argument, thread);
+	else if (trylock(c, 0))
+		unlock(c, 0);
+}
+
+/* gone-free: one that gave up comes back, and whoever is last frees the lock. */
+static void gone_free_thread(void *argument, int thread)
+{
+	struct check *c = argument;
+	bool last;
+
+	if (thread != 1 || !timedlock(c))
+		lock(c, 0);
+	last = --c->shared->users == 0;
+	unlock(c, 0);
+	if (last)
+		explore_free(c->locks[0]);
+}
+
+OUTSIDE static bool gives_up(const struct lock_type *type)
+{
+	return type->timedlock != NULL && type->admission == ADMISSION_FIFO;
+}
+
 /* What follows is about pawl_mutex and pawl_cond alone. */
 
 OUTSIDE static bool is_mutex(const struct lock_type *type)
@@ -434,6 +514,16 @@ const struct scenario scenarios[] = {
 	 passes, return_set_up, return_thread, finished, 0, false, false},
 	{"passed-on", "another thread unlocks", 2, 0, 1, 4, passed_on_applies, passes,
 	 set_up, passed_on_thread, NULL, 0, false, false},
+	{"gone", "one waits, one may give up, one is behind it", 2, 0, 1, 4, gives_up,
+	 passes, set_up, gone_thread, finished, 0, false, true},
+	{"gives-up", "two may give up, and leave no trace", 4, 4, 1, 4, gives_up, passes,
+	 set_up, gives_up_thread, finished, 0, false, false},
+	{"gone-twice", "two may give up, one is ahead, one behind", 4, 4, 1, 4, gives_up,
+	 passes, set_up, gone_twice_thread, finished, 0, false, false},
+	{"gone-try", "one may give up, one only tries", 3, 0, 1, 4, gives_up, passes,
+	 set_up, gone_try_thread, finished, 0, false, false},
+	{"gone-free", "one gives up and comes back; the last frees the lock", 2, 0, 1, 4,
+	 gives_up, passes, set_up, gone_free_thread, NULL, 0, false, false},
 	{"tired", "a visible waiter may leave its slot and go on unseen", 3, 3, 1, 1,
 	 tired_applies, passes, tired_set_up, sections_thread, finished, 0, false, false},
 	{"refused", "lock and unlock where membarrier is refused", 2, 2, 1, 4, sleeps,

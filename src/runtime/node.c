@@ -10,7 +10,7 @@ struct pawl_node *pawl_node_new(void)
 	struct pawl_node *node = aligned_alloc(_Alignof(struct pawl_node), sizeof(*node));
 
 	if (node == NULL)
-		pawl_die("out of memory for a queue node of an mcs or clh lock");
+		pawl_die("out of memory for a queue node");
 	pawl_at_thread_exit();
 	return node;
 }

@@ -98,6 +98,9 @@ void pawl_os_release(void *start, size_t bytes);
  * when next read. Returns how many bytes these were. */
 size_t pawl_os_discard(void *start, size_t bytes);
 
+/* Nanoseconds until the deadline, at most an hour's; 0 if it has come. */
+uint64_t pawl_os_until(const struct pawl_deadline *deadline);
+
 /* Writes the text to stderr, as far as that is possible. */
 void pawl_os_complain(const char *text);
 

@@ -234,6 +234,20 @@ size_t pawl_os_discard(void *start, size_t bytes)
 	return done ? end - first : 0;
 }
 
+uint64_t pawl_os_until(const struct pawl_deadline *deadline)
+{
+	const int64_t second = 1000000000, hour = 3600;
+	struct timespec now;
+	int64_t seconds, ns;
+
+	clock_gettime(deadline->realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC, &now);
+	seconds = deadline->time.tv_sec - now.tv_sec;
+	if (seconds > hour)
+		return (uint64_t)(hour * second);
+	ns = seconds * second + deadline->time.tv_nsec - now.tv_nsec;
+	return seconds >= 0 && ns > 0 ? (uint64_t)ns : 0;
+}
+
 void pawl_os_complain(const char *text)
 {
 	size_t left = strlen(text);

@@ -150,11 +150,17 @@ static bool satisfied(enum pawl_until until, uint64_t wanted, uint64_t value)
 
 void pawl_park(const pawl_atomic64 *w, enum pawl_until until, uint64_t value)
 {
+	pawl_park_for(w, until, value, UINT64_MAX);
+}
+
+void pawl_park_for(const pawl_atomic64 *w, enum pawl_until until, uint64_t value,
+		   uint64_t ns)
+{
 	struct pawl_bucket *bucket = pawl_bucket_of(w);
 	struct pawl_sleeper me = {.address = w, .until = until, .value = value};
 	struct pawl_deadline deadline;
 	struct pawl_spin spin;
-	bool bounded = until == PAWL_UNTIL_CHANGE;
+	bool bounded = until == PAWL_UNTIL_CHANGE || ns < PARK_LOOK_NS;
 
 	pawl_spin_begin(&spin, PARK_SPIN_NS);
 	do
@@ -170,7 +176,7 @@ void pawl_park(const pawl_atomic64 *w, enum pawl_until until, uint64_t value)
 	if (!pawl_park_fence())
 		bounded = true;
 	if (bounded)
-		deadline = pawl_deadline_in(PARK_LOOK_NS);
+		deadline = pawl_deadline_in(ns < PARK_LOOK_NS ? ns : PARK_LOOK_NS);
 	/* Relaxed: P1; the caller looks again, with the order it needs. */
 	if (!satisfied(until, value, pawl_load_relaxed(w)) &&
 	    pawl_sleep(&me, bounded ? &deadline : NULL))

@@ -88,6 +88,10 @@ bool pawl_cond_withdraw(struct pawl_cond *c, struct pawl_sleeper *me);
 int pawl_deadline_at(struct pawl_deadline *deadline, int clock,
 		     const struct timespec *time);
 
+/* As pawl_park, for so many nanoseconds at most, or a little more. */
+void pawl_park_for(const pawl_atomic64 *w, enum pawl_until until, uint64_t value,
+		   uint64_t ns);
+
 /* A deadline this many nanoseconds from now. */
 struct pawl_deadline pawl_deadline_in(uint64_t ns);
 

@@ -38,3 +38,21 @@ bool pawl_spin_again(struct pawl_spin *spin)
 		spin->pause *= 2;
 	return true;
 }
+
+/* The clock is looked at so rarely: a look costs as much as a poll. */
+enum { POLLS_PER_CLOCK = 16 };
+
+void pawl_spin_while(const pawl_atomic64 *w, uint64_t value, uint64_t ns)
+{
+	uint64_t until = pawl_os_now() + ns;
+	int polls;
+
+	do
+		for (polls = 0; polls < POLLS_PER_CLOCK; polls++) {
+			/* Relaxed: the caller looks again, with the order it needs. */
+			if (pawl_load_relaxed(w) != value)
+				return;
+			pawl_arch_wait_while(&w->raw, value);
+		}
+	while (pawl_os_now() < until);
+}

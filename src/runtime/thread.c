@@ -49,6 +49,7 @@ static void forked(void)
 {
 	pawl_self()->next_hapax = 0;
 	pawl_park_forget();
+	pawl_hapax_forget();
 	pawl_fence_forget();
 }
 

@@ -110,6 +110,20 @@ static void nap(long nanoseconds)
 	nanosleep(&time, NULL);
 }
 
+struct timespec in_ms(clockid_t clock, long ms)
+{
+	struct timespec time;
+
+	clock_gettime(clock, &time);
+	time.tv_sec += ms / 1000;
+	time.tv_nsec += ms % 1000 * 1000000;
+	if (time.tv_nsec >= 1000000000) {
+		time.tv_sec++;
+		time.tv_nsec -= 1000000000;
+	}
+	return time;
+}
+
 void breathe(void)
 {
 	nap(20000);

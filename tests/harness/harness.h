@@ -16,6 +16,7 @@
 #include <cmocka.h>
 #include <pthread.h>
 #include <sched.h>
+#include <time.h>
 
 #include <registry.h>
 
@@ -85,6 +86,9 @@ void watchdog(const char *name);
 /* Binds this thread to one of the CPUs it may use; false, and nothing done, if
  * they are not that many. */
 bool sit_on(size_t which);
+
+/* So many milliseconds from now. */
+struct timespec in_ms(clockid_t clock, long ms);
 
 /* Lets somebody else run: for the tests' own waiting. */
 void breathe(void);

@@ -40,12 +40,15 @@ judge() {
 		return
 	fi
 	# The runtime's sources see a changed header only if they are built anew.
-	if [ "$lock" = mutex ]; then
-		for source in mutex park; do
-			[ -e "$overlay/runtime/$source.c" ] ||
-				cp "$root/src/runtime/$source.c" "$overlay/runtime/"
-		done
-	fi
+	case $lock in
+	mutex) sources="mutex park" ;;
+	hapax) sources=hapax_timed ;;
+	*) sources= ;;
+	esac
+	for source in $sources; do
+		[ -e "$overlay/runtime/$source.c" ] ||
+			cp "$root/src/runtime/$source.c" "$overlay/runtime/"
+	done
 	flags="-include $overlay/pawl/weaker.h"
 	if [ -e "$root/sim/check/$lock.c" ]; then
 		line= name=$lock

@@ -15,20 +15,6 @@
 
 _Static_assert(sizeof(struct pawl_mutex) == 16, "a million mutexes are 16 MB");
 
-static struct timespec in_ms(clockid_t clock, long ms)
-{
-	struct timespec time;
-
-	clock_gettime(clock, &time);
-	time.tv_sec += ms / 1000;
-	time.tv_nsec += ms % 1000 * 1000000;
-	if (time.tv_nsec >= 1000000000) {
-		time.tv_sec++;
-		time.tv_nsec -= 1000000000;
-	}
-	return time;
-}
-
 /* Nothing of a mutex is left in the table, and its words are those of a new one. */
 static void assert_clean(const struct pawl_mutex *m)
 {

@@ -37,17 +37,6 @@ static int tear_down(void **state)
 	return pawl_shared_detach(region);
 }
 
-static struct timespec in_ms(int clock, long ms)
-{
-	struct timespec time;
-
-	clock_gettime(clock, &time);
-	time.tv_nsec += ms * 1000000;
-	time.tv_sec += time.tv_nsec / 1000000000;
-	time.tv_nsec %= 1000000000;
-	return time;
-}
-
 /* Runs in a child, which ends as the function says, or by a signal. */
 static int in_child(int (*run)(void))
 {

@@ -8,6 +8,7 @@
 
 #define PAWL_WAITING_SLOTS    4096
 #define PAWL_HAPAX_BLOCK_BITS 16
+#define PAWL_GONE_BITS	      6
 #define PAWL_MUTEX_BYPASS     (1 << 20)
 
 #ifdef __cplusplus
@@ -20,6 +21,7 @@ extern __thread struct pawl_thread pawl_thread_native
 
 void pawl_spin_begin(struct pawl_spin *spin, uint64_t ns);
 bool pawl_spin_again(struct pawl_spin *spin);
+void pawl_spin_while(const pawl_atomic64 *w, uint64_t value, uint64_t ns);
 void pawl_at_thread_exit_native(void);
 uint64_t pawl_seed_native(void);
 unsigned pawl_current_cpu(void);

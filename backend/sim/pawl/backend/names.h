@@ -10,6 +10,12 @@
 #define pawl_hapax_slots	sim_hapax_slots
 #define pawl_hapax_vw_slots	sim_hapax_vw_slots
 #define pawl_hapax_block	sim_hapax_block
+#define pawl_hapax_gone		sim_hapax_gone
+#define pawl_hapax_follow	sim_hapax_follow
+#define pawl_hapax_wait_until	sim_hapax_wait_until
+#define pawl_hapax_forget	sim_hapax_forget
+#define pawl_park_for		sim_park_for
+#define pawl_os_until		sim_os_until
 #define pawl_node_new		sim_node_new
 #define pawl_node_free		sim_node_free
 #define pawl_thread_exit	sim_thread_exit

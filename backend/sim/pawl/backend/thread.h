@@ -8,6 +8,7 @@
 
 #define PAWL_WAITING_SLOTS    sim_waiting_slots
 #define PAWL_HAPAX_BLOCK_BITS sim_hapax_block_bits
+#define PAWL_GONE_BITS	      1
 #define PAWL_MUTEX_BYPASS     sim_mutex_bypass
 
 static inline struct pawl_thread *pawl_self(void)
@@ -30,6 +31,12 @@ static inline bool pawl_spin_again(struct pawl_spin *spin)
 {
 	(void)spin;
 	return false;
+}
+
+static inline void pawl_spin_while(const pawl_atomic64 *w, uint64_t value, uint64_t ns)
+{
+	(void)ns;
+	sim_await(SIM_AWAIT_CHANGE, (uint64_t *)&w->raw, value, 0, SIM_RELAXED);
 }
 
 /* The engine knows CPUs; a thread that is bound to none is told so. */
