@@ -148,37 +148,48 @@ static void write_command(FILE *out, const json_t *command)
 	fprintf(out, "</pre>\n");
 }
 
-/* Whatever the tool thought worth telling. */
+static void write_setting(FILE *out, const char *key, const json_t *value)
+{
+	char *text = json_is_string(value)
+			     ? strdup(json_string_value(value))
+			     : json_dumps(value,
+					  JSON_ENCODE_ANY | JSON_REAL_PRECISION(4));
+
+	fprintf(out, "<dt>");
+	write_text(out, key);
+	fprintf(out, "</dt><dd>");
+	write_text(out, text != NULL ? text : "");
+	fprintf(out, "</dd>\n");
+	free(text);
+}
+
+/* Whatever the tool thought worth telling, but for the command. */
+static void write_settings(FILE *out, json_t *settings)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(settings, key, value)
+	{
+		if (json_is_object(value))
+			write_settings(out, value);
+		else if (!json_is_array(value) && !json_is_null(value))
+			write_setting(out, key, value);
+	}
+}
+
 static void write_context(FILE *out, const struct report_file *file)
 {
-	json_t *context = context_of(file), *value;
-	const json_t *command;
-	const char *key;
+	json_t *context = context_of(file);
+	const json_t *command = json_object_get(context, "command");
 
 	fprintf(out, "<h3>");
 	write_text(out, file->path);
 	fprintf(out, "</h3>\n");
-	command = json_object_get(context, "command");
 	if (json_is_array(command))
 		write_command(out, command);
 	fprintf(out, "<dl>\n");
-	json_object_foreach(context, key, value)
-	{
-		char *text;
-
-		if (value == command)
-			continue;
-		text = json_is_string(value)
-			       ? strdup(json_string_value(value))
-			       : json_dumps(value,
-					    JSON_ENCODE_ANY | JSON_REAL_PRECISION(4));
-		fprintf(out, "<dt>");
-		write_text(out, key);
-		fprintf(out, "</dt><dd>");
-		write_text(out, text != NULL ? text : "");
-		fprintf(out, "</dd>\n");
-		free(text);
-	}
+	write_settings(out, context);
 	fprintf(out, "</dl>\n");
 }
 

@@ -123,6 +123,12 @@ static void gather_line(const struct report_panel *panel,
 	line->y = y;
 }
 
+static void free_line(struct plot_line *line)
+{
+	free((void *)(uintptr_t)line->x);
+	free((void *)(uintptr_t)line->y);
+}
+
 /* One line for each lock of the panel that has the figure. */
 static size_t gather_lines(const struct report_panel *panel,
 			   const struct report_figure *figure, const int *threads,
@@ -142,6 +148,8 @@ static size_t gather_lines(const struct report_panel *panel,
 		gather_line(panel, figure, threads, n, &lines[count]);
 		if (lines[count].count > 0)
 			count++;
+		else
+			free_line(&lines[count]);
 	}
 	return count;
 }
@@ -208,17 +216,14 @@ static void write_lines(FILE *out, const struct report_panel *panel,
 	if (n > 1 && threads[0] > 0 && count > 0) {
 		others = choose_styles(panel, figure, lines, count);
 		if (others > 0)
-			snprintf(note, sizeof(note),
-				 "Grey: %zu more lock%s, as in the table", others,
-				 others == 1 ? "" : "s");
+			snprintf(note, sizeof(note), "Grey: %zu more, as in the table",
+				 others);
 		open_figure(out);
 		plot_lines(out, figure->title, lines, count);
 		close_figure(out, figure, 0, note);
 	}
-	for (i = 0; i < count; i++) {
-		free((void *)(uintptr_t)lines[i].x);
-		free((void *)(uintptr_t)lines[i].y);
-	}
+	for (i = 0; i < count; i++)
+		free_line(&lines[i]);
 	free(lines);
 	free(threads);
 }
@@ -301,9 +306,14 @@ static void write_extra(FILE *out, const struct report_panel *panel)
 	json_object_foreach(json_object_get(panel->results[0].json, "figures"), key,
 			    value)
 	{
+		char title[64], *c;
 		struct report_figure figure = {
-			.group = "figures", .key = key, .title = key};
+			.group = "figures", .key = key, .title = title};
 
+		snprintf(title, sizeof(title), "%s", key);
+		for (c = title; *c != '\0'; c++)
+			if (*c == '_')
+				*c = ' ';
 		write_rows(out, panel, &figure);
 	}
 }
@@ -439,37 +449,50 @@ static void write_troubles(FILE *out, const struct report_panel *panel)
 	}
 }
 
-/* Which is first, and by how much: as the plots, with the most threads. */
+/* So many of the ranked, the first included, have intervals that touch its own. */
+static size_t count_ties(const struct ranked *ranked, size_t n)
+{
+	size_t i, ties = 1;
+
+	for (i = 1; i < n; i++)
+		ties += !intervals_differ(ranked[0].value, ranked[i].value);
+	return ties;
+}
+
+static void write_times(FILE *out, const struct ranked *a, const struct ranked *b)
+{
+	struct interval times = interval_ratio(a->value, b->value);
+
+	fprintf(out, "%.2f <small>(%.2f to %.2f)</small> times ", times.median, times.low,
+		times.high);
+	write_text(out, b->result->lock);
+}
+
+/* Which is first, if any is, and by how much: as the plots, with the most
+ * threads. */
 static void write_sentence(FILE *out, const struct report_panel *panel,
 			   const struct report_figure *figure)
 {
 	struct ranked *ranked = allocate(panel->count, sizeof(*ranked));
 	int threads = most_threads_of(panel);
 	size_t i, n = rank(panel, figure, threads, ranked);
-	const struct ranked *reference = NULL;
+	size_t ties = count_ties(ranked, n);
+	const struct ranked *other = &ranked[1];
 
-	for (i = 0; i < n; i++)
+	for (i = 1; i < n; i++)
 		if (is_reference(ranked[i].result->lock))
-			reference = &ranked[i];
+			other = &ranked[i];
 	if (n > 1) {
-		struct interval times = {0};
-		const struct ranked *other = reference != NULL && reference != ranked
-						     ? reference
-						     : &ranked[1];
-
-		times = interval_ratio(ranked[0].value, other->value);
 		fprintf(out, "<p>");
 		if (threads > 0)
 			fprintf(out, "%d thread%s: ", threads, threads == 1 ? "" : "s");
-		fprintf(out, "<b>");
-		write_text(out, ranked[0].result->lock);
-		fprintf(out, "</b> first, %.2f <small>(%.2f to %.2f)</small> times ",
-			times.median, times.low, times.high);
-		write_text(out, other->result->lock);
-		if (!intervals_differ(ranked[0].value, ranked[1].value)) {
-			fprintf(out, "; too close to ");
-			write_text(out, ranked[1].result->lock);
-			fprintf(out, " to rank");
+		if (ties > 1)
+			fprintf(out, "the first %zu are too close to rank", ties);
+		if (ties == 1 || intervals_differ(ranked[0].value, other->value)) {
+			fprintf(out, "%s<b>", ties == 1 ? "" : "; ");
+			write_text(out, ranked[0].result->lock);
+			fprintf(out, "</b> is %s", ties == 1 ? "first, " : "");
+			write_times(out, &ranked[0], other);
 		}
 		fprintf(out, ".</p>\n");
 	}

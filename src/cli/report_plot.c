@@ -247,6 +247,10 @@ static size_t replace(FILE *out, const char *text)
 		fprintf(out, "\"currentColor\"");
 		return 7;
 	}
+	if (strncmp(text, "'white'", 7) == 0) { /* behind the marks on bars */
+		fprintf(out, "'transparent'");
+		return 7;
+	}
 	if (strncmp(text, " id=\"gnuplot_plot_", 18) == 0)
 		return strcspn(text + 18, ">") + 18;
 	return 0;
@@ -458,8 +462,11 @@ static struct scale scale_of_lines(const struct plot_line *lines, size_t count)
 
 	for (i = 0; i < count; i++)
 		for (j = 0; j < lines[i].count; j++) {
-			widen(lines[i].y[j].low, &low, &high);
-			widen(lines[i].y[j].high, &low, &high);
+			const struct interval *y = &lines[i].y[j];
+
+			/* Of what stands back, no bars are shown. */
+			widen(lines[i].style > 0 ? y->low : y->median, &low, &high);
+			widen(lines[i].style > 0 ? y->high : y->median, &low, &high);
 		}
 	return scale_for(low, high, true);
 }
@@ -478,7 +485,8 @@ void plot_lines(FILE *out, const char *label, const struct plot_line *lines, siz
 			longest = strlen(lines[i].name);
 	right = 18 + name_room(longest);
 	write_frame(file, LINES_HEIGHT, BOTTOM, TICK_ROOM, right);
-	fprintf(file, "set bars 0.6\nset grid ytics lt 1 lw 0.8 lc " GRID "\n");
+	fprintf(file, "set bars 0.6\nset grid ytics lt 1 lw 0.8 "
+		      "lc " GRID "\n");
 	write_scale(file, 'y', &scale);
 	write_threads_axis(file, lines, count, WIDTH - TICK_ROOM - right);
 	write_labels(file, lines, count, &scale, right);

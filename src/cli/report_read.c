@@ -133,12 +133,11 @@ static char *title_of(const struct report_file *file, const json_t *result)
 	const json_t *command = json_object_get(json_object_get(file->root, "context"),
 						"command");
 	const char *machine = text_at(result, "machine");
-	bool has_steps = json_is_integer(cs) && json_is_integer(ncs);
 	char *title;
 	char steps[80] = "";
 	int length;
 
-	if (has_steps)
+	if (json_integer_value(cs) > 0) /* 0: the workload has no such thing */
 		snprintf(steps, sizeof(steps), ", cs %lld, ncs %lld",
 			 (long long)json_integer_value(cs),
 			 (long long)json_integer_value(ncs));

@@ -97,8 +97,16 @@ class Pages(ReportTest):
         for lock in ("tas", "mutex", "pthread"):
             self.assert_in(f'<th scope="row">{lock}</th><td>4', page)
         self.assert_in("mutex, cs 1, ncs 0", page)
-        self.assert_in("<b>pthread</b> first", page)
+        self.assert_in("4 threads: <b>pthread</b> is first, 1.50 <small>(1.41 to 1.59)</small> times "
+                       "mutex.", page)
         self.assertEqual(page.count("<figure>"), 3)  # over threads, rows, fairness
+
+    def test_what_is_too_close_is_not_ranked(self):
+        page = self.page(self.file([result("tas", 2, 1.00e6), result("mcs", 2, 1.01e6),
+                                    result("pthread", 2, 0.5e6)]))
+        self.assert_in("the first 2 are too close to rank; <b>mcs</b> is 2.02 ", page)
+        page = self.page(self.file([result("tas", 2, 1.00e6), result("mcs", 2, 1.01e6)]))
+        self.assert_in("2 threads: the first 2 are too close to rank.", page)
 
     def test_properties_context_and_command_are_on_the_page(self):
         page = self.page(self.file([result("tas", 1, 1e6)]))
@@ -123,12 +131,20 @@ class Pages(ReportTest):
         self.assert_not_in("url(", page)
         self.assert_not_in("@import", page)
 
+    def test_colours_are_the_pages_own(self):
+        page = self.page(self.file([result(lock, threads, 1e6) for threads in (1, 2)
+                                    for lock in ("tas", "pthread")]))
+        drawing = page[page.index("<svg class"):]
+        for colour in ("rgb(", "'white'", "\"black\"", "'black'"):
+            self.assert_not_in(colour, drawing)
+        self.assert_in("var(--s2)", drawing)
+
     def test_other_workloads_have_their_own_figures(self):
         page = self.page(self.file([result(lock, 2, 100, workload="footprint", unit="bytes",
                                            better="less", figures={"per_lock": size})
                                     for lock, size in (("load", 8), ("cas", 16))]))
         self.assert_in("Result</b>, bytes, 2 threads. Less is better", page)
-        self.assert_in("<b>per_lock</b>, 2 threads", page)
+        self.assert_in("<b>per lock</b>, 2 threads", page)
 
     def test_simulated_misses_are_plotted(self):
         results = [dict(result(lock, threads, 1e6), machine="intel-x5-2",
