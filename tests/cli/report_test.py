@@ -354,11 +354,21 @@ class InChromium(ReportTest):
                 self.file(simulated, "sim.json", tool="sim", context={"machine": "epyc-512"}),
                 self.file(tried, "try.json", tool="try")]
 
-    def test_the_page_is_fit_to_be_seen(self):
+    def test_a_crowded_page_is_fit_to_be_seen(self):
         page = os.environ.get("PAWL_PAGE")
         if page is None:
             self.page(*self.everything())
             page = self.path("page.html")
+        self.assert_fit(page)
+
+    def test_a_page_like_that_of_the_demo_is_fit_to_be_seen(self):
+        self.succeed("bench", "--quick", "--seconds", "0.01", "--json", "bench.json")
+        self.succeed("sim", "--threads", "1,2,4,8,16,32", "--episodes", "200", "--runs", "1",
+                     "--json", "sim.json")
+        self.page("bench.json", "sim.json")
+        self.assert_fit(self.path("page.html"))
+
+    def assert_fit(self, page):
         with open(page) as file:
             figures = file.read().count("<figure>")
         colours = set()
