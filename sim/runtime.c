@@ -106,6 +106,16 @@ void pawl_os_wake(const pawl_atomic64 *word)
 	sim_wake(&word->raw);
 }
 
+bool pawl_os_barrier(void)
+{
+	return sim_heavy_fence();
+}
+
+bool pawl_os_barrier_cpu(unsigned cpu)
+{
+	return sim_heavy_fence_cpu(cpu);
+}
+
 void pawl_os_yield(void)
 {
 }

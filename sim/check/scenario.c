@@ -544,6 +544,7 @@ const struct scenario scenarios[] = {
 };
 
 const struct checked_object checked_objects[] = {
+	{&fence_types[0], fence_scenarios},
 	{&seqlock_types[0], seqlock_scenarios},
 	{NULL, NULL},
 };

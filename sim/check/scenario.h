@@ -44,7 +44,9 @@ struct checked_object {
 };
 
 extern const struct checked_object checked_objects[]; /* ended by a NULL type */
-extern const struct lock_type seqlock_types[];	      /* ended by no name */
+extern const struct lock_type fence_types[];
+extern const struct scenario fence_scenarios[];
+extern const struct lock_type seqlock_types[]; /* ended by no name */
 extern const struct scenario seqlock_scenarios[];
 
 /* The scenarios of such an object, or of all locks. */

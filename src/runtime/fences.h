@@ -3,14 +3,26 @@
 #ifndef PAWL_RUNTIME_FENCES_H
 #define PAWL_RUNTIME_FENCES_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <pawl/atomic.h>
 
 /*
  * As pawl_heavy_fence, against light fences on one CPU. False, and no more than
  * a full fence, where the system cannot aim: then use pawl_heavy_fence.
  */
 bool pawl_heavy_fence_cpu(unsigned cpu);
+
+/* The queue for barriers of one kind; see barrier.c. */
+struct pawl_barriers {
+	__attribute__((aligned(64))) pawl_atomic64 lock;
+	pawl_atomic64 asked;  /* F1 */
+	pawl_atomic64 served; /* F2 */
+	pawl_atomic64 calls, joined, ns;
+};
+
+/* Passes a barrier that begins after the call, against one CPU or against all;
+ * false if the system refused. */
+#define PAWL_ALL_CPUS (~0u)
+bool pawl_barriers_pass(struct pawl_barriers *b, unsigned cpu);
 
 struct pawl_fence_stats {
 	uint64_t barriers; /* system calls */

@@ -61,6 +61,7 @@ judge() {
 	fi
 	header=$overlay/pawl/$lock.h
 	[ -e "$header" ] || header=$root/include/pawl/$lock.h
+	[ -e "$header" ] || header=$root/include/pawl/atomic.h
 	if ! PAWL_LOCK_FLAGS=$flags \
 		"$root/sim/build-lock.sh" "$header" "$line" "$scratch/lock.so" "$overlay" \
 		> "$scratch/build" 2>&1; then

@@ -40,6 +40,9 @@
 #define pawl_mutex_lock_until	sim_mutex_lock_until
 #define pawl_mutex_unlock_slow	sim_mutex_unlock_slow
 #define pawl_mutex_wake		sim_mutex_wake
+#define pawl_barriers_pass	sim_barriers_pass
+#define pawl_os_barrier		sim_os_barrier
+#define pawl_os_barrier_cpu	sim_os_barrier_cpu
 #define pawl_os_sleep		sim_os_sleep
 #define pawl_os_yield		sim_os_yield
 #define pawl_os_wake		sim_os_wake

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The reverse fence service of src/runtime/barrier.c: whoever is served by
+ * somebody else's barrier must have what one of its own would have given. Part
+ * of the simulated world, like scenario.c.
+ */
+#include "scenario.h"
+
+#include <sim/explore/memory.h>
+
+#include "../../src/runtime/fences.h"
+
+#define OUTSIDE __attribute__((no_sanitize_thread))
+
+enum { ASKERS = 2 };
+
+/* Askers store to x and load y, on the heavy side; the last thread stores to y
+ * and loads both x, on the light side. What they saw is in the rest. */
+static struct scene {
+	struct pawl_barriers barriers;
+	pawl_atomic64 x[ASKERS], y;
+	pawl_atomic64 y_seen[ASKERS], x_seen[ASKERS];
+} * scene;
+
+static void set_up(void *argument)
+{
+	(void)argument;
+	scene = explore_allocate(sizeof(*scene), 128);
+	memory_label(scene, "scene");
+}
+
+/* Relaxed, all of it: the fences are what is looked at. */
+static void shared_thread(void *argument, int thread)
+{
+	int i;
+
+	(void)argument;
+	if (thread < ASKERS) {
+		pawl_store_relaxed(&scene->x[thread], 1);
+		pawl_barriers_pass(&scene->barriers, PAWL_ALL_CPUS);
+		pawl_store_relaxed(&scene->y_seen[thread], pawl_load_relaxed(&scene->y));
+		return;
+	}
+	pawl_store_relaxed(&scene->y, 1);
+	pawl_bare_light_fence();
+	for (i = 0; i < ASKERS; i++)
+		pawl_store_relaxed(&scene->x_seen[i], pawl_load_relaxed(&scene->x[i]));
+}
+
+static void one_has_seen(void *argument)
+{
+	int i;
+
+	(void)argument;
+	for (i = 0; i < ASKERS; i++)
+		if (explore_final(&scene->y_seen[i].raw) == 0 &&
+		    explore_final(&scene->x_seen[i].raw) == 0)
+			explore_fail(VERDICT_ASSERTION,
+				     "neither side of the fence saw the other");
+}
+
+OUTSIDE static bool always(const struct lock_type *type)
+{
+	(void)type;
+	return true;
+}
+
+OUTSIDE static enum verdict passes(const struct lock_type *type)
+{
+	(void)type;
+	return VERDICT_PASSED;
+}
+
+const struct lock_type fence_types[] = {
+	{.name = "fence", .base = "fence", .header = "pawl/atomic.h"},
+	{.name = NULL},
+};
+
+const struct scenario fence_scenarios[] = {
+	{"shared", "two ask for the heavy fence, one passes the light one", 3, 3, 1, 1,
+	 always, passes, set_up, shared_thread, one_has_seen, 0, false, false},
+	{.name = NULL},
+};
