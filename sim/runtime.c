@@ -24,6 +24,8 @@ unsigned sim_hapax_block_bits = 16;
 uint64_t sim_mutex_bypass = 1 << 20;
 bool sim_impatient;
 
+bool sim_barriers_aimed = true;
+
 static uint64_t blocks_used;
 
 /* Handles, in the order of their threads' first use. */
@@ -128,6 +130,8 @@ uint64_t pawl_os_now(void)
 
 struct pawl_lease_handle *pawl_lease_handle_of(uint64_t id)
 {
+	if (id >= SIM_MAX_LEASE_HANDLES)
+		pawl_die("somebody looks for the handle of nobody");
 	return &lease_handles[id];
 }
 
@@ -155,7 +159,8 @@ void pawl_lease_count(struct pawl_lease_handle *h, enum lease_count what)
 
 bool pawl_lease_barrier(uint64_t cpu)
 {
-	return cpu < LEASE_CPUS ? sim_heavy_fence_cpu((unsigned)cpu) : sim_heavy_fence();
+	return cpu < LEASE_CPUS && sim_barriers_aimed ? sim_heavy_fence_cpu((unsigned)cpu)
+						      : sim_heavy_fence();
 }
 
 bool pawl_lease_barrier_all(void)

@@ -8,6 +8,9 @@
 /* Threads that use leases, in one execution. */
 enum { SIM_MAX_LEASE_HANDLES = 8 };
 
+/* Whether a lease's barrier can go to its CPU alone. */
+extern bool sim_barriers_aimed;
+
 /* Puts waiting arrays and hapax supply back to the state of a new process. */
 void sim_reset(void);
 

@@ -546,6 +546,7 @@ const struct scenario scenarios[] = {
 const struct checked_object checked_objects[] = {
 	{&fence_types[0], fence_scenarios},
 	{&seqlock_types[0], seqlock_scenarios},
+	{&lease_types[0], lease_scenarios},
 	{NULL, NULL},
 };
 
@@ -557,17 +558,6 @@ OUTSIDE const struct scenario *scenarios_of(const struct lock_type *type)
 		if (object->type == type)
 			return object->scenarios;
 	return scenarios;
-}
-
-OUTSIDE const struct scenario *scenario_find(const struct lock_type *type,
-					     const char *name)
-{
-	const struct scenario *s;
-
-	for (s = scenarios_of(type); s->name != NULL; s++)
-		if (strcmp(s->name, name) == 0)
-			return s;
-	return NULL;
 }
 
 OUTSIDE void scenario_check(const struct scenario *scenario, const struct lock_type *type,
@@ -588,6 +578,10 @@ OUTSIDE void scenario_check(const struct scenario *scenario, const struct lock_t
 		.context = &check,
 	};
 
+	if (scenario->cores != NULL) {
+		scenario->cores->check(scenario, threads, episodes, options, result);
+		return;
+	}
 	sim_waiting_slots = scenario->waiting_slots;
 	sim_hapax_block_bits = 1; /* so that blocks end */
 	sim_mutex_bypass = scenario->bypass != 0 ? scenario->bypass : 1 << 20;

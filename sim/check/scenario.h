@@ -27,9 +27,18 @@ struct scenario {
 	void (*set_up)(void *check);
 	void (*thread)(void *check, int thread);
 	void (*finished)(void *check);
-	uint64_t bypass;	 /* of a mutex, if not the real one */
-	bool without_membarrier; /* the system refuses it */
-	bool for_sleepers;	 /* small enough for locks that sleep */
+	uint64_t bypass;		   /* of a mutex, if not the real one */
+	bool without_membarrier;	   /* the system refuses it */
+	bool for_sleepers;		   /* small enough for locks that sleep */
+	const struct core_scenario *cores; /* NULL: threads have no CPUs */
+};
+
+/* What more there is to a scenario for the core checker, sim/cores. */
+struct core_scenario {
+	int threads, episodes;		 /* what ends in seconds */
+	int full_threads, full_episodes; /* what ends in minutes */
+	void (*check)(const struct scenario *scenario, int threads, int episodes,
+		      const struct options *options, struct result *result);
 };
 
 extern const struct scenario scenarios[]; /* ended by one without a name */
@@ -48,10 +57,11 @@ extern const struct lock_type fence_types[];
 extern const struct scenario fence_scenarios[];
 extern const struct lock_type seqlock_types[]; /* ended by no name */
 extern const struct scenario seqlock_scenarios[];
+extern const struct lock_type lease_types[];
+extern const struct scenario lease_scenarios[];
 
 /* The scenarios of such an object, or of all locks. */
 const struct scenario *scenarios_of(const struct lock_type *type);
-const struct scenario *scenario_find(const struct lock_type *type, const char *name);
 
 /* Explores one scenario with one lock. */
 void scenario_check(const struct scenario *scenario, const struct lock_type *type,

@@ -39,8 +39,6 @@ void cores_explore(const struct cores_program *program, const struct options *op
 
 void *cores_allocate(size_t size, size_t alignment); /* zeroed */
 int cores_thread(void); /* -1 while setting up or finishing */
-/* Runs what the end of a thread runs. The thread must then return. */
-void cores_exit(void);
 /* Stops everything with a verdict. On a thread it does not return. */
 void cores_fail(enum verdict verdict, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -295,12 +295,6 @@ static const struct sim_engine engine = {
 	.die = die,
 };
 
-void cores_exit(void)
-{
-	if (sim_thread_wants_exit(self()))
-		sim_thread_exit(self());
-}
-
 void cores_label(const void *p, size_t size, const char *name,
 		 void (*show)(uint64_t value, char *to, size_t size))
 {

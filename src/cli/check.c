@@ -5,6 +5,7 @@
 #include "output.h"
 
 #include <sim/check/scenario.h>
+#include <sim/cores/cores.h>
 
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -88,6 +89,17 @@ static const struct scenario *scenarios_for(const struct lock_type *type)
 	return loaded_scenarios != NULL ? loaded_scenarios : scenarios_of(type);
 }
 
+static const struct scenario *find_scenario(const struct lock_type *type,
+					    const char *name)
+{
+	const struct scenario *s;
+
+	for (s = scenarios_for(type); s->name != NULL; s++)
+		if (strcmp(s->name, name) == 0)
+			return s;
+	return NULL;
+}
+
 static void need_scenario(const char *name)
 {
 	const char *nearest;
@@ -109,6 +121,13 @@ static const char *const model_names[] = {
 	[MODEL_TSO] = "tso",
 	[MODEL_SC] = "sc",
 };
+
+static const char cores_name[] = "cores";
+
+static const char *model_of(const struct check_case *c, enum model model)
+{
+	return c->scenario->cores != NULL ? cores_name : model_names[model];
+}
 
 static bool find_model(const char *name, enum model *model)
 {
@@ -170,7 +189,8 @@ static void add_case(const struct lock_type *type, const struct scenario *scenar
 		threads = scenario->only_threads;
 	if (scenario->only_episodes != 0)
 		episodes = scenario->only_episodes;
-	if (threads < scenario->least_threads || !scenario->applies(type))
+	if (threads < scenario->least_threads || !scenario->applies(type) ||
+	    (scenario->cores != NULL && threads > CORES_MAX_THREADS))
 		return;
 	for (i = 0; i < case_count; i++)
 		if (cases[i].type == type && cases[i].scenario == scenario &&
@@ -227,6 +247,15 @@ static bool three_finish(const struct lock_type *type)
 static void add_usual_cases(const struct request *request, const struct lock_type *type,
 			    const struct scenario *scenario)
 {
+	const struct core_scenario *cores = scenario->cores;
+
+	if (cores != NULL) {
+		add_case(type, scenario, cores->threads, cores->episodes);
+		if (request->full)
+			add_case(type, scenario, cores->full_threads,
+				 cores->full_episodes);
+		return;
+	}
 	if (type->parks) {
 		if (is_basic(scenario) || scenario->for_sleepers ||
 		    (request->full && finishes_parking(type, scenario)))
@@ -261,8 +290,8 @@ static void plan(const struct request *request)
 			if (request->threads != 0 || request->episodes != 0)
 				add_case(type, scenario,
 					 request->threads != 0 ? request->threads
-					 : type->parks	       ? 2
-							       : 3,
+					 : type->parks || scenario->cores ? 2
+									  : 3,
 					 request->episodes != 0 ? request->episodes : 1);
 			else
 				add_usual_cases(request, type, scenario);
@@ -292,7 +321,7 @@ static void progress(void *context, uint64_t executions, double seconds)
 static void print_token(const struct check_case *c, enum model model)
 {
 	printf("%s:%s:%d:%d:%s:%s", c->type->name, c->scenario->name, c->threads,
-	       c->episodes, model_names[model], c->result.choices);
+	       c->episodes, model_of(c, model), c->result.choices);
 }
 
 static void print_header(void)
@@ -310,7 +339,7 @@ static bool is_expected(const struct check_case *c)
 static void print_row(const struct check_case *c, enum model model)
 {
 	printf("%-24s %-11s %7d %8d %5s %11llu %9.3f  %s%s\n", c->type->name,
-	       c->scenario->name, c->threads, c->episodes, model_names[model],
+	       c->scenario->name, c->threads, c->episodes, model_of(c, model),
 	       (unsigned long long)c->result.executions, c->result.seconds,
 	       verdict_name(c->result.verdict),
 	       is_expected(c) ? ", as the registry says" : "");
@@ -342,7 +371,7 @@ static json_t *describe(enum model model)
 		json_t *row = json_pack(
 			"{s:s, s:s, s:i, s:i, s:s, s:I, s:I, s:f, s:s}", "lock",
 			c->type->name, "scenario", c->scenario->name, "threads",
-			c->threads, "episodes", c->episodes, "model", model_names[model],
+			c->threads, "episodes", c->episodes, "model", model_of(c, model),
 			"executions", (json_int_t)c->result.executions, "blocked",
 			(json_int_t)c->result.blocked, "seconds", c->result.seconds,
 			"verdict", verdict_name(c->result.verdict));
@@ -352,7 +381,7 @@ static json_t *describe(enum model model)
 
 			snprintf(token, sizeof(token), "%s:%s:%d:%d:%s:%s", c->type->name,
 				 c->scenario->name, c->threads, c->episodes,
-				 model_names[model], c->result.choices);
+				 model_of(c, model), c->result.choices);
 			json_object_set_new(row, "token", json_string(token));
 			json_object_set_new(row, "expected",
 					    json_boolean(is_expected(c)));
@@ -433,13 +462,16 @@ static int replay(const char *token, bool steadfast)
 	if (c.type == NULL)
 		refuse_lock(field[0], nth_lock);
 	need_scenario(field[1]);
-	c.scenario = scenario_find(c.type, field[1]);
+	c.scenario = find_scenario(c.type, field[1]);
 	if (c.scenario == NULL)
 		refuse("--replay: %s has no scenario '%s'", field[0], field[1]);
 	c.threads = atoi(field[2]);
 	c.episodes = atoi(field[3]);
 	if (c.threads < c.scenario->least_threads || c.threads > MAX_THREADS ||
-	    c.episodes < 1 || !find_model(field[4], &options.model))
+	    (c.scenario->cores != NULL && c.threads > CORES_MAX_THREADS) ||
+	    c.episodes < 1 ||
+	    (strcmp(field[4], model_of(&c, MODEL_WEAK)) != 0 &&
+	     !find_model(field[4], &options.model)))
 		refuse("--replay: '%s' is not a token; copy the line that a failed check "
 		       "printed",
 		       token);

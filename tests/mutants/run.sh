@@ -4,8 +4,8 @@
 #
 # usage: run.sh PAWL LOCK...
 #
-# LOCK.mutants has a line for each: label | verdicts that are right | header |
-# sed script for it. The label is one of the header's, or an invariant's number.
+# LOCK.mutants has a line for each: label | verdicts that are right | header, and
+# a scenario if that one is enough | sed script for it. The label is one of the header's, or an invariant's number.
 # A mutant is rejected if one of these verdicts came up in some scenario. Those
 # listed in survivors.txt are known to pass, with the reason. LOCK.options, if
 # there is one, holds options for pawl check. A lock that sim/check/LOCK.c has
@@ -25,7 +25,7 @@ trim() {
 
 # Prints the verdict of a mutant: the first of the wanted ones, or what it was.
 judge() {
-	lock=$1 wanted=$2 file=$3 script=$4
+	lock=$1 wanted=$2 file=${3%% *} script=$4
 	overlay=$scratch/overlay
 	rm -rf "$overlay"
 	mkdir -p "$overlay/pawl" "$overlay/runtime"
@@ -43,6 +43,7 @@ judge() {
 	case $lock in
 	mutex) sources="mutex park" ;;
 	hapax) sources=hapax_timed ;;
+	lease) sources="lease exit" ;;
 	*) sources= ;;
 	esac
 	for source in $sources; do
@@ -71,6 +72,7 @@ judge() {
 	fi
 	options=
 	[ -e "$here/$lock.options" ] && options=$(cat "$here/$lock.options")
+	[ "$file" = "$3" ] || options="$options --scenario ${3#* }"
 	timeout 120 "$pawl" check --load "$scratch/lock.so" "$name" --limit 300000 $options \
 		--json "$scratch/result.json" > "$scratch/output" 2> "$scratch/errors"
 	code=$?

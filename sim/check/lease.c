@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Leases on simulated cores. This file belongs to the simulated world, and is
+ * built anew, with the header it includes, for each mutant of that header. What
+ * a section touches goes through the seam, and so through the store buffers;
+ * plain fields are ghosts, which all cores see at once.
+ */
+#include "scenario.h"
+
+#include <sim/cores/cores.h>
+#include <sim/runtime.h>
+#include <src/runtime/leases.h>
+
+#include <pawl/lease.h>
+#include <pawl/runtime.h>
+
+#include <stdio.h>
+
+/* What runs while no engine does must not be instrumented. */
+#define OUTSIDE __attribute__((no_sanitize_thread))
+
+enum { LEASES = 2, NOBODY = -1 };
+
+struct shared {
+	struct pawl_lease leases[LEASES];
+	uint64_t counters[LEASES]; /* of sections */
+	uint64_t spare;		   /* pool: a set of ids, atomic */
+	/* Ghosts. */
+	int holders[LEASES];
+	uint64_t sections[LEASES];
+	bool inside[CORES_MAX_THREADS];
+	bool abandoned;		/* a thread exited inside */
+	uint64_t users[LEASES]; /* pool: of each id, 0 if it is in the pool */
+};
+
+/* What makes a scenario. */
+struct scene {
+	struct core_scenario core;
+	enum { BY_CPU, BY_CID, BY_THREAD, FENCED } mode;
+	bool starts_free; /* else thread 0 has had the lease already, on CPU 0 */
+	bool has_pool;
+	void (*handler)(void *check, int thread); /* interrupts thread 0 */
+};
+
+struct lease_check {
+	const struct scene *scene;
+	int threads, episodes;
+	struct shared *shared;
+};
+
+/* Sections. */
+
+static void enter(struct shared *s, int i)
+{
+	int me = cores_thread();
+
+	if (s->holders[i] != NOBODY)
+		cores_fail(VERDICT_EXCLUSION,
+			   "thread %d enters while thread %d is inside", me,
+			   s->holders[i]);
+	s->holders[i] = me;
+	s->inside[me] = true;
+}
+
+static void leave(struct shared *s, int i)
+{
+	s->holders[i] = NOBODY;
+	s->inside[cores_thread()] = false;
+}
+
+static void section(struct shared *s, int i)
+{
+	uint64_t seen;
+
+	enter(s, i);
+	seen = sim_load(&s->counters[i], SIM_RELAXED);
+	if (seen != s->sections[i])
+		cores_fail(VERDICT_STALE,
+			   "thread %d counts %llu sections, but %llu are over",
+			   cores_thread(), (unsigned long long)seen,
+			   (unsigned long long)s->sections[i]);
+	sim_store(&s->counters[i], seen + 1, SIM_RELAXED);
+	s->sections[i] = seen + 1;
+	leave(s, i);
+}
+
+static enum pawl_lease_result acquire(struct shared *s, int i)
+{
+	return pawl_lease_acquire(&s->leases[i], pawl_lease_self());
+}
+
+static enum pawl_lease_result acquire_or_seize(struct shared *s, int i)
+{
+	enum pawl_lease_result result = acquire(s, i);
+
+	if (result != PAWL_LEASE_ELSEWHERE)
+		return result;
+	return pawl_lease_seize(&s->leases[i], pawl_lease_self());
+}
+
+static void release(struct shared *s, int i)
+{
+	pawl_lease_release(&s->leases[i], pawl_lease_self());
+}
+
+static void visit(struct shared *s, int i, enum pawl_lease_result result)
+{
+	if (result != PAWL_LEASE_OK)
+		return;
+	section(s, i);
+	release(s, i);
+}
+
+/* takeover: nobody breaks anything; leases pass among threads of one core. */
+static void takeover_thread(void *check, int thread)
+{
+	struct lease_check *c = check;
+	int k;
+
+	(void)thread;
+	for (k = 0; k < c->episodes; k++)
+		visit(c->shared, 0, acquire(c->shared, 0));
+}
+
+/* seize, and its other modes: who finds it elsewhere, breaks it. Of two threads
+ * the first comes back once more; with three there is no end to that. */
+static void seize_thread(void *check, int thread)
+{
+	struct lease_check *c = check;
+	int k, times = c->episodes + (thread == 0 && c->threads == 2);
+
+	for (k = 0; k < times; k++)
+		visit(c->shared, 0, acquire_or_seize(c->shared, 0));
+}
+
+/* meet: a break comes between a seize and the lessee. */
+static void meet_thread(void *check, int thread)
+{
+	struct shared *s = ((struct lease_check *)check)->shared;
+
+	switch (thread) {
+	case 0:
+		visit(s, 0, acquire(s, 0));
+		break;
+	case 1:
+		visit(s, 0, pawl_lease_seize(&s->leases[0], pawl_lease_self()));
+		break;
+	default:
+		pawl_lease_break(&s->leases[0]);
+	}
+}
+
+/* break: one begins to break the lease and then settles what it can; a third
+ * thread breaks it in between. */
+static void break_thread(void *check, int thread)
+{
+	struct lease_check *c = check;
+	int k;
+
+	if (thread >= 1)
+		pawl_lease_break(&c->shared->leases[0]);
+	if (thread >= 2)
+		return;
+	if (thread == 1)
+		pawl_lease_poll();
+	for (k = 0; k < c->episodes + (thread == 0); k++)
+		visit(c->shared, 0, acquire(c->shared, 0));
+}
+
+/* drain: one keeps everybody out for a while; at once, or as soon as it can. */
+static void drain_for(struct lease_check *c, int thread, uint64_t ns)
+{
+	struct shared *s = c->shared;
+	int k;
+
+	if (thread == 1) {
+		if (pawl_lease_drain(&s->leases[0], ns)) {
+			section(s, 0);
+			pawl_lease_open(&s->leases[0]);
+		}
+		return;
+	}
+	for (k = 0; k < c->episodes + 1; k++)
+		visit(s, 0, acquire_or_seize(s, 0));
+}
+
+static void drain_thread(void *check, int thread)
+{
+	drain_for(check, thread, 1);
+}
+
+static void drain_at_once_thread(void *check, int thread)
+{
+	drain_for(check, thread, 0);
+}
+
+/* handler: a signal handler wants leases, anywhere. */
+static void handler_thread(void *check, int thread)
+{
+	struct lease_check *c = check;
+	int k;
+
+	for (k = 0; k < c->episodes; k++)
+		visit(c->shared, 0,
+		      thread == 0 ? acquire(c->shared, 0)
+				  : acquire_or_seize(c->shared, 0));
+}
+
+static void handler(void *check, int thread)
+{
+	struct lease_check *c = check;
+	struct shared *s = c->shared;
+	int i;
+
+	for (i = 0; i < LEASES; i++) {
+		enum pawl_lease_result result = acquire(s, i);
+
+		if (s->inside[thread] && result != PAWL_LEASE_NESTED)
+			cores_fail(VERDICT_ASSERTION,
+				   "an acquire inside a section was not refused");
+		visit(s, i, result);
+	}
+}
+
+/* exit: a thread goes away inside its section. */
+static void exit_thread(void *check, int thread)
+{
+	struct lease_check *c = check;
+	struct shared *s = c->shared;
+	enum pawl_lease_result result = acquire_or_seize(s, 0);
+
+	if (thread == 0) {
+		if (result == PAWL_LEASE_OK) {
+			section(s, 0);
+			s->abandoned = true;
+		}
+		pawl_thread_exit(pawl_self());
+		return;
+	}
+	if (result == PAWL_LEASE_POISONED) {
+		result = pawl_lease_recover(&s->leases[0], pawl_lease_self());
+		if (result == PAWL_LEASE_OK)
+			s->abandoned = false;
+	} else if (result == PAWL_LEASE_OK && s->abandoned) {
+		cores_fail(VERDICT_ASSERTION, "a lease whose holder exited inside was "
+					      "given out as if it were in order");
+	}
+	visit(s, 0, result);
+}
+
+static void exit_finished(void *check)
+{
+	struct lease_check *c = check;
+	uint64_t word = c->shared->leases[0].word.raw;
+
+	if (c->shared->abandoned &&
+	    (word >> PAWL_LEASE_STATE_SHIFT & 3) != PAWL_LEASE_POISON)
+		cores_fail(VERDICT_ASSERTION,
+			   "a lease whose holder exited inside is not poisoned");
+}
+
+/*
+ * pool: two ids, in the shards of two leases and a spare one. The counters are
+ * the shards' sets. Who finds nothing in its own shard looks in the other one.
+ */
+static void use(struct shared *s, uint64_t id)
+{
+	if (s->users[id - 1] != 0)
+		cores_fail(VERDICT_EXCLUSION, "id %llu was given out twice",
+			   (unsigned long long)id);
+	s->users[id - 1] = 1;
+}
+
+/* One of a set, or 0. */
+static uint64_t any(uint64_t set)
+{
+	return set & -set;
+}
+
+static uint64_t take_from_shard(struct shared *s, int i)
+{
+	uint64_t set, id;
+
+	enter(s, i);
+	set = sim_load(&s->counters[i], SIM_RELAXED);
+	id = any(set);
+	if (id != 0) {
+		sim_store(&s->counters[i], set & ~id, SIM_RELAXED);
+		use(s, id);
+	}
+	leave(s, i);
+	release(s, i);
+	return id;
+}
+
+static uint64_t take_spare(struct shared *s)
+{
+	uint64_t set = sim_load(&s->spare, SIM_RELAXED), id = any(set);
+
+	/* Once is enough: who comes late goes without. */
+	if (id == 0 || !sim_cas(&s->spare, set, set & ~id, SIM_ACQ_REL, SIM_RELAXED))
+		return 0;
+	use(s, id);
+	return id;
+}
+
+static uint64_t get(struct shared *s)
+{
+	int home = (int)pawl_lease_id() % LEASES, other = 1 - home;
+	uint64_t id = 0;
+
+	if (acquire(s, home) == PAWL_LEASE_OK)
+		id = take_from_shard(s, home);
+	if (id == 0 &&
+	    pawl_lease_seize(&s->leases[other], pawl_lease_self()) == PAWL_LEASE_OK)
+		id = take_from_shard(s, other);
+	return id != 0 ? id : take_spare(s);
+}
+
+static void put(struct shared *s, uint64_t id)
+{
+	int home = (int)pawl_lease_id() % LEASES;
+
+	s->users[id - 1] = 0;
+	if (acquire(s, home) == PAWL_LEASE_OK) {
+		enter(s, home);
+		sim_store(&s->counters[home],
+			  sim_load(&s->counters[home], SIM_RELAXED) | id, SIM_RELAXED);
+		leave(s, home);
+		release(s, home);
+	} else {
+		sim_fetch_add(&s->spare, id, SIM_ACQ_REL);
+	}
+}
+
+/* They get and put in turns; the first thread has an id to begin with. */
+static void pool_thread(void *check, int thread)
+{
+	struct lease_check *c = check;
+	uint64_t id = thread == 0 ? 1 : 0;
+	int k;
+
+	for (k = 0; k < c->episodes; k++) {
+		if (id == 0) {
+			id = get(c->shared);
+		} else {
+			put(c->shared, id);
+			id = 0;
+		}
+	}
+}
+
+static void pool_finished(void *check)
+{
+	const struct shared *s = ((struct lease_check *)check)->shared;
+	uint64_t used = s->users[0] | s->users[1] << 1;
+
+	if (s->counters[0] + s->counters[1] + s->spare + used != 3 ||
+	    (s->counters[0] ^ s->counters[1] ^ s->spare ^ used) != 3)
+		cores_fail(VERDICT_ASSERTION,
+			   "of two ids, %llu are in the first shard, %llu in the second, "
+			   "%llu spare, %llu in use",
+			   (unsigned long long)s->counters[0],
+			   (unsigned long long)s->counters[1],
+			   (unsigned long long)s->spare, (unsigned long long)used);
+}
+
+/* Setting up. */
+
+static void show_word(uint64_t word, char *to, size_t size)
+{
+	static const char *const names[] = {"free", "leased", "limbo", "poisoned"};
+
+	snprintf(to, size, "v%llu %s cpu %llu lessee %llu",
+		 (unsigned long long)(word / PAWL_LEASE_VERSION_ONE),
+		 names[word >> PAWL_LEASE_STATE_SHIFT & 3],
+		 (unsigned long long)(word >> PAWL_LEASE_LESSEE_BITS &
+				      ((1 << PAWL_LEASE_CPU_BITS) - 1)),
+		 (unsigned long long)(word & LEASE_NOBODY));
+}
+
+static void set_up(void *check)
+{
+	struct lease_check *c = check;
+	struct shared *s = cores_allocate(sizeof(*s), 64);
+	int i;
+
+	c->shared = s;
+	for (i = 0; i < LEASES; i++)
+		s->holders[i] = NOBODY;
+	if (c->scene->has_pool) {
+		s->users[0] = 1;
+		s->counters[0] = 2;
+	}
+	cores_label(&s->leases[0], sizeof(s->leases[0]), "lease", show_word);
+	cores_label(&s->leases[1], sizeof(s->leases[1]), "other lease", show_word);
+	cores_label(s->counters, sizeof(s->counters), "counter", NULL);
+	cores_label(&s->spare, sizeof(s->spare), "spare", NULL);
+}
+
+static void prepare(void *check, int thread)
+{
+	static const uint32_t nowhere = LEASE_NOWHERE;
+	static const char *const names[] = {"flag 0", "flag 1", "flag 2", "flag 3"};
+	struct lease_check *c = check;
+	struct pawl_lease_handle *h = pawl_lease_self();
+
+	cores_label(&h->flag, sizeof(h->flag), names[thread], NULL);
+	if (c->scene->mode == BY_THREAD || c->scene->mode == FENCED)
+		h->told = &nowhere;
+	if (c->scene->mode == FENCED) {
+		h->fenced = true;
+		h->claim.raw = PAWL_LEASE_NO_CLAIM;
+	}
+	if (thread == 0 && !c->scene->starts_free) {
+		acquire(c->shared, 0);
+		release(c->shared, 0);
+	}
+}
+
+OUTSIDE static void check(const struct scenario *scenario, int threads, int episodes,
+			  const struct options *options, struct result *result)
+{
+	const struct scene *scene = (const struct scene *)scenario->cores;
+	struct lease_check check = {
+		.scene = scene,
+		.threads = threads,
+		.episodes = episodes,
+	};
+	struct cores_program program = {
+		.threads = threads,
+		.cpus = 2,
+		.set_up = scenario->set_up,
+		.prepare = prepare,
+		.thread = scenario->thread,
+		.handler = scene->handler,
+		.finished = scenario->finished,
+		.context = &check,
+	};
+
+	sim_membarrier_works = scene->mode != FENCED;
+	sim_barriers_aimed = scene->mode == BY_CPU;
+	cores_explore(&program, options, result);
+	sim_membarrier_works = sim_barriers_aimed = true;
+}
+
+OUTSIDE static bool always(const struct lock_type *type)
+{
+	(void)type;
+	return true;
+}
+
+OUTSIDE static enum verdict passes(const struct lock_type *type)
+{
+	(void)type;
+	return VERDICT_PASSED;
+}
+
+const struct lock_type lease_types[] = {
+	{.name = "lease", .base = "lease", .header = "pawl/lease.h"},
+	{.name = NULL},
+};
+
+static const struct scene takeover = {.core = {2, 2, 3, 1, check}, .starts_free = true},
+			  by_cpu = {.core = {2, 1, 3, 1, check}},
+			  by_cid = {.core = {2, 1, 3, 1, check}, .mode = BY_CID},
+			  by_thread = {.core = {2, 1, 3, 1, check}, .mode = BY_THREAD},
+			  fenced = {.core = {2, 1, 3, 1, check}, .mode = FENCED},
+			  interrupted = {.core = {2, 1, 2, 2, check}, .handler = handler},
+			  meeting = {.core = {3, 1, 3, 1, check}},
+			  pool = {.core = {2, 1, 2, 2, check}, .has_pool = true};
+
+const struct scenario lease_scenarios[] = {
+	{"takeover", "leases pass among the threads of a core", 1, 0, 0, 1, always,
+	 passes, set_up, takeover_thread, NULL, 0, false, false, &takeover.core},
+	{"seize", "leases of other cores are broken, by aimed barriers", 1, 0, 0, 1,
+	 always, passes, set_up, seize_thread, NULL, 0, false, false, &by_cpu.core},
+	{"seize-all", "the same by barriers to all, as for concurrency ids", 1, 0, 0, 1,
+	 always, passes, set_up, seize_thread, NULL, 0, false, false, &by_cid.core},
+	{"by-thread", "the same, bound to threads", 1, 0, 0, 1, always, passes, set_up,
+	 seize_thread, NULL, 0, false, false, &by_thread.core},
+	{"fenced", "the same without membarrier", 1, 0, 0, 1, always, passes, set_up,
+	 seize_thread, NULL, 0, false, false, &fenced.core},
+	{"break", "a break that others finish, or a poll", 2, 0, 0, 1, always, passes,
+	 set_up, break_thread, NULL, 0, false, false, &by_cpu.core},
+	{"meet", "a break comes between a seize and the lessee", 3, 3, 1, 1, always,
+	 passes, set_up, meet_thread, NULL, 0, false, false, &meeting.core},
+	{"drain", "one waits until it has the lease to itself", 2, 0, 0, 1, always,
+	 passes, set_up, drain_thread, NULL, 0, false, false, &by_cpu.core},
+	{"drain-now", "the same, but it gives up at once", 2, 0, 0, 1, always, passes,
+	 set_up, drain_at_once_thread, NULL, 0, false, false, &by_cpu.core},
+	{"handler", "a signal handler acquires leases anywhere", 1, 0, 0, 1, always,
+	 passes, set_up, handler_thread, NULL, 0, false, false, &interrupted.core},
+	{"exit-inside", "a thread exits inside its section", 2, 0, 1, 1, always, passes,
+	 set_up, exit_thread, exit_finished, 0, false, false, &by_cpu.core},
+	{"pool", "ids in two shards and a spare one are never in two places", 1, 0, 0, 1,
+	 always, passes, set_up, pool_thread, pool_finished, 0, false, false, &pool.core},
+	{.name = NULL},
+};
