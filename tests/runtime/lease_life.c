@@ -14,6 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#if __has_include(<sys/rseq.h>)
+#include <sys/rseq.h>
+#endif
+
 /* Exit inside a section. */
 
 static void *exit_inside(void *argument)
@@ -129,6 +133,64 @@ static void a_thread_past_its_exit_is_refused(void **state)
 	assert_int_equal(state_of(&l), PAWL_LEASE_FREE);
 }
 
+/*
+ * A thread that the kernel keeps no CPU number for: as if another library had made
+ * it, or had taken its rseq area away, before its first lease or after.
+ */
+static bool lose_the_cpu_number(void)
+{
+#ifdef RSEQ_SIG
+	struct rseq *area = (struct rseq *)((char *)__builtin_thread_pointer() +
+					    __rseq_offset);
+
+	return syscall(SYS_rseq, area, sizeof(*area), RSEQ_FLAG_UNREGISTER, RSEQ_SIG) ==
+	       0;
+#else
+	return false; /* an old C library has none to lose */
+#endif
+}
+
+static void loses_the_cpu_number(struct actor *a)
+{
+	*(bool *)a->argument = lose_the_cpu_number();
+}
+
+static void a_thread_without_a_cpu_number_can_lease(void **state)
+{
+	struct cast *c = cast_start();
+	struct pawl_lease l = PAWL_LEASE_INIT;
+	bool early = false, late = false;
+	int i;
+
+	(void)state;
+	let(&c->near, loses_the_cpu_number, &early);
+	assert_int_equal(let(&c->nearer, leases, &l), PAWL_LEASE_OK);
+	let(&c->nearer, loses_the_cpu_number, &late);
+	if (!early || !late) {
+		print_message("rseq cannot be taken away here\n");
+		cast_end(c);
+		skip();
+	}
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(let(&c->near, seizes, &l), PAWL_LEASE_OK);
+		assert_int_equal(let(&c->far, seizes, &l), PAWL_LEASE_HOSTAGE);
+		let(&c->near, releases, &l);
+		assert_int_equal(let(&c->near, acquires, &l), PAWL_LEASE_OK);
+		let(&c->near, releases, &l);
+		/* Bound to no CPU, so nobody is its neighbour. */
+		if (pawl_lease_mode() == PAWL_LEASE_CPU ||
+		    pawl_lease_mode() == PAWL_LEASE_CID)
+			assert_int_equal(let(&c->nearer, acquires, &l),
+					 PAWL_LEASE_ELSEWHERE);
+		assert_int_equal(let(&c->nearer, seizes, &l), PAWL_LEASE_OK);
+		let(&c->nearer, releases, &l);
+		assert_int_equal(let(&c->nearer, acquires, &l), PAWL_LEASE_OK);
+		let(&c->nearer, releases, &l);
+		assert_int_equal(let(&c->far, leases, &l), PAWL_LEASE_OK);
+	}
+	cast_end(c);
+}
+
 /* Fork. */
 
 static struct {
@@ -197,7 +259,7 @@ static void a_forked_child_has_no_hostages(void **state)
 	watchdog("fork");
 	for (i = 0; i < COUNT_OF(threads); i++)
 		pthread_create(&threads[i], NULL, keep_leasing, (void *)i);
-	for (round = 0; round < 15; round++) {
+	for (round = 0; round < 8; round++) {
 		pid_t child = fork();
 
 		if (child == 0)
@@ -270,7 +332,7 @@ static void run_without_the_kernel(void)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
 	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
 		_exit(CHILD_SKIPS);
-	steady(&l, 1000000);
+	steady(&l, 100000);
 	syscall(SYS_exit_group, 0); /* _exit is a sanitizer's, and does more */
 }
 
@@ -283,7 +345,7 @@ static void the_steady_state_asks_nothing_of_the_kernel(void **state)
 	(void)state;
 	steady(&l, 1);
 	before = stats();
-	steady(&l, 1000000);
+	steady(&l, 100000);
 	assert_int_equal(stats().barriers, before.barriers);
 	assert_int_equal(stats().joined, before.joined);
 	child = child_run(run_without_the_kernel);
@@ -391,6 +453,7 @@ const struct CMUnitTest lease_life_cases[] = {
 	cmocka_unit_test(an_exit_inside_poisons),
 	cmocka_unit_test(threads_come_and_go),
 	cmocka_unit_test(a_thread_past_its_exit_is_refused),
+	cmocka_unit_test(a_thread_without_a_cpu_number_can_lease),
 	cmocka_unit_test(a_forked_child_has_no_hostages),
 	cmocka_unit_test(who_was_inside_is_poison_in_the_child_only),
 	cmocka_unit_test(the_steady_state_asks_nothing_of_the_kernel),
