@@ -320,6 +320,16 @@ static bool plan_part(const struct bench_request *request,
 	return true;
 }
 
+static bool has_sections(const struct bench_plan *plan)
+{
+	size_t i;
+
+	for (i = 0; i < plan->count; i++)
+		if (plan->parts[i].workload->cs > 0)
+			return true;
+	return false;
+}
+
 struct bench_plan make_plan(struct bench_request *request, int cpus)
 {
 	struct bench_plan plan = {.seed = request->seed, .time_waits = !request->quick};
@@ -341,6 +351,8 @@ struct bench_plan make_plan(struct bench_request *request, int cpus)
 	selected = NULL;
 	if (plan.count == 0)
 		refuse("nothing is left to be measured; change --threads or --locks");
+	if ((request->cs >= 0 || request->ncs >= 0) && !has_sections(&plan))
+		warn("--cs and --ncs change nothing here; --workload mutex has both");
 	return plan;
 }
 

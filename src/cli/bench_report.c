@@ -163,26 +163,48 @@ static void print_waits(const struct row *rows, size_t n)
 	printf("\n");
 }
 
+/* Those that the samples do not tell apart from the first. */
+static void print_alike(const struct row *rows, size_t n)
+{
+	const char *before = "; no difference from ";
+	size_t i, alike = 0;
+
+	for (i = 1; i < n; i++)
+		alike += !intervals_differ(rows[0].value, rows[i].value);
+	if (alike > 1 && alike == n - 1) {
+		printf("%sany other", before);
+		return;
+	}
+	for (i = 1; i < n; i++)
+		if (!intervals_differ(rows[0].value, rows[i].value)) {
+			printf("%s%s", before, rows[i].cell->subject->name);
+			before = ", ";
+		}
+}
+
+static double least_confidence(const struct row *rows, size_t n)
+{
+	double least = 1;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		least = fmin(least, rows[i].value.confidence);
+	return least;
+}
+
 /* Who is first, by how much, and from whom that does not tell it apart. */
 static void print_sentence(const struct row *rows, size_t n)
 {
 	const struct row *reference = find_reference(rows, n);
 	struct interval times = interval_ratio(rows[0].value, reference->value);
-	double confidence = rows[0].value.confidence;
-	size_t i, alike = 0;
 
 	print_heading(rows);
 	printf(": %s first", rows[0].cell->subject->name);
 	if (reference != rows)
 		printf(", %.2f (%.2f to %.2f) times %s", times.median, times.low,
 		       times.high, reference->cell->subject->name);
-	for (i = 1; i < n; i++)
-		if (!intervals_differ(rows[0].value, rows[i].value)) {
-			printf("%s %s", alike++ == 0 ? "; no difference to" : ",",
-			       rows[i].cell->subject->name);
-			confidence = fmin(confidence, rows[i].value.confidence);
-		}
-	printf(" (%.0f %% confidence)\n", floor(100 * confidence));
+	print_alike(rows, n);
+	printf(" (%.0f %% confidence)\n", floor(100 * least_confidence(rows, n)));
 }
 
 /* What is too wide to rank, over all groups. */
