@@ -3,20 +3,21 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
-static volatile sig_atomic_t interrupted;
+/* Set by the thread that the signal happens to reach; relaxed, for it only says
+ * when to end. */
+static pawl_atomic64 interrupted;
 
 void crew_interrupt(void)
 {
-	interrupted = 1;
+	pawl_store_relaxed(&interrupted, 1);
 }
 
 bool crew_interrupted(void)
 {
-	return interrupted != 0;
+	return pawl_load_relaxed(&interrupted) != 0;
 }
 
 static double now(void)

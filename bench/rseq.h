@@ -4,7 +4,8 @@
  * upper bound of the workloads idalloc, pool and counter. The kernel takes a thread
  * that it preempts or moves between 1 and 2 to 4, from where all starts over; the
  * last store, just before 2, is what makes the rest count. x86-64 only, and only
- * where glibc has registered the thread; elsewhere rseq_there() is false.
+ * where glibc has registered the thread; elsewhere rseq_there() is false. TSan does
+ * not know that threads on one CPU follow each other, and would report a race.
  */
 #ifndef PAWL_BENCH_RSEQ_H
 #define PAWL_BENCH_RSEQ_H
@@ -13,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned __rseq_size __attribute__((weak));

@@ -165,7 +165,7 @@ static void every_workload_runs_on_every_subject(void **state)
 										     : 2,
 						  .cs = (*w)->cs > 0 ? 3 : 0,
 						  .ncs = (*w)->cs > 0 ? 10 : 0,
-						  .seconds = 0.005,
+						  .seconds = 0.002,
 						  .seed = 1};
 
 		for (s = (*w)->subjects != NULL ? (*w)->subjects : bench_subjects;
