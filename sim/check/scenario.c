@@ -8,7 +8,7 @@
 #include <sim/explore/memory.h>
 #include <sim/runtime.h>
 
-#include <pawl/cond.h>
+#include <pawl/mutex.h>
 
 #include <string.h>
 
@@ -374,7 +374,7 @@ OUTSIDE static bool gives_up(const struct lock_type *type)
 	return type->timedlock != NULL && type->admission == ADMISSION_FIFO;
 }
 
-/* What follows is about pawl_mutex and pawl_cond alone. */
+/* What follows is about pawl_mutex, and what sleeping is built on. */
 
 OUTSIDE static bool is_mutex(const struct lock_type *type)
 {
@@ -405,79 +405,44 @@ static void guard_thread(void *argument, int thread)
 /* timed: a waiter may give up at every step that it sleeps at. */
 static void timed_thread(void *argument, int thread)
 {
-	static const struct timespec later = {.tv_sec = 1};
 	struct check *c = argument;
 
-	if (thread % 2 == 0) {
+	if (thread % 2 == 0)
 		visit_lock(c, 0);
-	} else {
-		explore_arrive(0, c->locks[0], c->type->size, ADMIT_ANY);
-		if (pawl_mutex_timedlock(c->locks[0], CLOCK_MONOTONIC, &later) != 0) {
-			explore_retreat(0);
-			return;
-		}
-		enter(c, 0);
+	else if (timedlock(c))
 		unlock(c, 0);
-	}
 }
 
-/* The other lock's memory serves as a condition variable; what is waited for is
- * the first section's count. */
-static void await_section(struct check *c, bool timed)
-{
-	static const struct timespec later = {.tv_sec = 1};
-	struct pawl_mutex *m = c->locks[0];
-	struct pawl_cond *cond = c->locks[1];
-
-	pawl_mutex_lock(m);
-	while (c->shared->sections[0] == 0)
-		if (!timed)
-			pawl_cond_wait(cond, m);
-		else if (pawl_cond_timedwait(cond, m, CLOCK_MONOTONIC, &later) != 0)
-			break;
-	c->shared->sections[1]++;
-	pawl_mutex_unlock(m);
-}
-
-static void change_section(struct check *c, void (*tell)(struct pawl_cond *))
-{
-	pawl_mutex_lock(c->locks[0]);
-	c->shared->sections[0]++;
-	tell(c->locks[1]);
-	pawl_mutex_unlock(c->locks[0]);
-}
-
-static void signal_thread(void *argument, int thread)
-{
-	if (thread == 0)
-		change_section(argument, pawl_cond_signal);
-	else
-		await_section(argument, false);
-}
-
-static void signal_timed_thread(void *argument, int thread)
-{
-	if (thread == 0)
-		change_section(argument, pawl_cond_signal);
-	else
-		await_section(argument, true);
-}
-
-static void broadcast_thread(void *argument, int thread)
-{
-	if (thread == 0)
-		change_section(argument, pawl_cond_broadcast);
-	else
-		await_section(argument, false);
-}
-
-static void cond_set_up(void *argument)
+/*
+ * granted: two queue behind a holder. To keep the search short, the second
+ * comes when the first has queued, and the holder holds until then.
+ */
+static void granted_thread(void *argument, int thread)
 {
 	struct check *c = argument;
+	struct pawl_mutex *m = c->locks[0];
 
-	set_up(c);
-	c->expected[0] = 1;
-	c->expected[1] = (uint64_t)c->threads - 1;
+	if (thread > 0)
+		sim_await(SIM_AWAIT_NE, &c->shared->passed, 0, 0, SIM_RELAXED);
+	if (thread == 2) {
+		sim_await(SIM_AWAIT_NE, &m->due.raw, 0, 0, SIM_RELAXED);
+		sim_store(&c->shared->passed, 2, SIM_RELAXED);
+	}
+	lock(c, 0);
+	if (thread == 0) {
+		sim_store(&c->shared->passed, 1, SIM_RELAXED);
+		sim_await(SIM_AWAIT_EQ, &c->shared->passed, 2, 0, SIM_RELAXED);
+	}
+	unlock(c, 0);
+}
+
+static void is_free(void *argument)
+{
+	struct check *c = argument;
+	const struct pawl_mutex *m = c->locks[0];
+
+	if (explore_final(&m->word.raw) != 0)
+		explore_fail(VERDICT_ASSERTION, "somebody left it locked");
 }
 
 OUTSIDE static bool always(const struct lock_type *type)
@@ -533,17 +498,16 @@ const struct scenario scenarios[] = {
 	{"bypass", "an unlock that finds the head's turn due", 2, 2, 1, 4, is_mutex,
 	 passes, return_set_up, return_thread, finished, 1, false, true},
 	{"timed", "a waiter that may give up at any time", 2, 2, 1, 4, is_mutex, passes,
-	 set_up, timed_thread, finished, 0, false, true},
-	{"signal", "one waits on a condition variable, one signals", 2, 2, 1, 4, is_mutex,
-	 passes, cond_set_up, signal_thread, finished, 0, false, true},
-	{"signal-timed", "the same, and the waiter may give up", 2, 2, 1, 4, is_mutex,
-	 passes, cond_set_up, signal_timed_thread, finished, 0, false, true},
-	{"broadcast", "one waits on a condition variable, one broadcasts", 2, 2, 1, 4,
-	 is_mutex, passes, cond_set_up, broadcast_thread, finished, 0, false, true},
+	 set_up, timed_thread, is_free, 0, false, true},
+	{"timed-due", "the same, and every unlock grants", 2, 2, 1, 4, is_mutex, passes,
+	 set_up, timed_thread, is_free, 1, false, true},
+	{"granted", "two queue behind a holder, and every unlock grants", 3, 3, 1, 4,
+	 is_mutex, passes, sections_set_up, granted_thread, finished, 1, false, true},
 	{.name = NULL},
 };
 
 const struct checked_object checked_objects[] = {
+	{&cond_types[0], cond_scenarios},
 	{&fence_types[0], fence_scenarios},
 	{&seqlock_types[0], seqlock_scenarios},
 	{&lease_types[0], lease_scenarios},

@@ -7,9 +7,13 @@
  * The first is the head. It alone competes for the lock; it leaves the queue
  * only as the holder, or when its time is up. What the head does:
  *
- *            polls            in vain                 polls again     in vain
- *   arrives -------> asleep, counted --woken by unlock--> awake ---> due = now,
- *                                                                    then asleep
+ *   arrives,
+ *   having polled --> insists (due = 1), --in vain--> sleeps, counted
+ *                     polls on                            |
+ *                       ^                          woken by unlock
+ *                       |                                 v
+ *                       `------------in vain------- polls for a while
+ *
  * and at each step it may find the lock free, or be granted it.
  */
 #include "parking.h"
@@ -20,10 +24,14 @@
 enum {
 	ARRIVAL_SPIN_NS = 30000, /* before queueing */
 	QUEUED_SPIN_NS = 3000,	 /* the same, when others queue already */
-	HEAD_SPIN_NS = 30000,	 /* of a head that was woken, before it insists */
-	INSIST_SPIN_NS = 20000,	 /* after that, before it sleeps again */
-	YIELD_EVERY = 2048,	 /* unlocks that pass over a head */
+	HEAD_SPIN_NS = 60000,	 /* of a head that was woken, before it insists */
+	INSIST_SPIN_NS = 20000,	 /* after that, before it sleeps */
+	YIELD_NS = 150000,	 /* between yields of who passes over a head */
+	CLOCK_EVERY = 32,	 /* unlocks that pass over a head */
 };
+
+/* When this thread last waited for a mutex in its queue, or for its CPU. */
+static __thread uint64_t waited;
 
 /* A new head may be overtaken this often from now on (I2). Requires the bucket's
  * lock. Relaxed: it may be missed by one unlock that is under way. */
@@ -76,33 +84,35 @@ static bool poll(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns, boo
 }
 
 /*
- * The head goes to sleep, and comes back woken, granted, or late. Returns true
- * if it found the lock free instead and took it.
+ * The head goes to sleep, unless it finds the lock free: returns 0 if it took
+ * it, EAGAIN if it was woken or granted the lock, ETIMEDOUT if it is late. One
+ * that has insisted goes on to in its sleep, unless it is `patient`.
  */
-static bool sleep_as_head(struct pawl_bucket *bucket, struct pawl_mutex *m,
-			  struct pawl_sleeper *me, const struct pawl_deadline *deadline,
-			  bool *late)
+static int sleep_as_head(struct pawl_mutex *m, struct pawl_sleeper *me, bool patient,
+			 const struct pawl_deadline *deadline)
 {
+	struct pawl_bucket *bucket = pawl_bucket_of(m);
 	struct pawl_deadline soon;
 
 	pawl_bucket_lock(bucket);
 	/* Relaxed: stored under the lock only. */
 	if (pawl_load_relaxed(&me->state) == SLEEPER_GRANTED) {
 		pawl_bucket_unlock(bucket);
-		return false;
+		return EAGAIN;
 	}
+	if (patient)
+		begin_patience(m);
 	pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
 	pawl_bucket_count(bucket, me);			/* I3 */
 	pawl_bucket_unlock(bucket);
 	if (!pawl_park_fence() && deadline == NULL) {
 		soon = pawl_deadline_in(1000000);
 		pawl_sleep(me, &soon);
-		return pawl_mutex_take(m);
+		return pawl_mutex_take(m) ? 0 : EAGAIN;
 	}
 	if (pawl_mutex_take(m)) /* P1 */
-		return true;
-	*late = !pawl_sleep(me, deadline);
-	return false;
+		return 0;
+	return pawl_sleep(me, deadline) ? EAGAIN : ETIMEDOUT;
 }
 
 /*
@@ -141,30 +151,29 @@ static int leave_late(struct pawl_bucket *bucket, struct pawl_mutex *m,
 }
 
 /*
- * The life of a head, until it owns m (0) or is late (ETIMEDOUT). `woken`: it
- * has been asleep already.
+ * The life of a head, until it owns m (0) or is late (ETIMEDOUT). One that has
+ * been asleep (`woken`) first lets those that run go on for a while. One that
+ * came just now has polled already; if m is held for so long that it does not
+ * get its turn at once, it had better not be handed the lock in its sleep.
  */
 static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 		   const struct pawl_deadline *deadline)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of(m);
-	bool late = false;
+	int error;
 
-	for (;;) {
+	do {
 		if (pawl_load_acquire(&me->state) ==
 		    SLEEPER_GRANTED) /* [W] pairs with [V] */
 			return 0;
-		if (woken) {
-			if (poll(m, me, HEAD_SPIN_NS, false) ||
-			    poll(m, me, INSIST_SPIN_NS, true))
-				break;
-		}
-		if (sleep_as_head(bucket, m, me, deadline, &late))
+		if ((woken && poll(m, me, HEAD_SPIN_NS, false)) ||
+		    poll(m, me, INSIST_SPIN_NS, true))
 			break;
-		if (late)
+		error = sleep_as_head(m, me, !woken, deadline);
+		if (error == ETIMEDOUT)
 			return leave_late(bucket, m, me);
 		woken = true;
-	}
+	} while (error != 0);
 	pawl_bucket_lock(bucket);
 	dequeue_owner(bucket, m, me);
 	pawl_bucket_unlock(bucket);
@@ -201,6 +210,7 @@ static int lock_until(struct pawl_mutex *m, const struct pawl_deadline *deadline
 {
 	struct pawl_bucket *bucket = pawl_bucket_of(m);
 	struct pawl_sleeper me = {.address = m};
+	int error;
 	bool head;
 
 	/* Relaxed: only decides how long to poll. */
@@ -216,13 +226,17 @@ static int lock_until(struct pawl_mutex *m, const struct pawl_deadline *deadline
 	}
 	head = pawl_bucket_find(bucket->first, m) == NULL;
 	pawl_bucket_append(bucket, &me);
-	if (head)
+	if (head) {
 		begin_patience(m);
+		pawl_store_relaxed(&me.state, SLEEPER_WOKEN); /* Relaxed: locked */
+	}
 	pawl_bucket_unlock(bucket);
 
 	if (!head && !pawl_sleep(&me, deadline))
 		return leave_late(bucket, m, &me);
-	return compete(m, &me, !head, deadline);
+	error = compete(m, &me, !head, deadline);
+	waited = pawl_os_now();
+	return error;
 }
 
 void pawl_mutex_lock_slow(struct pawl_mutex *m)
@@ -251,6 +265,7 @@ static void grant(struct pawl_mutex *m)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of(m);
 	struct pawl_sleeper *head;
+	bool asleep;
 
 	pawl_bucket_lock(bucket);
 	head = pawl_bucket_find(bucket->first, m);
@@ -261,9 +276,25 @@ static void grant(struct pawl_mutex *m)
 		return;
 	}
 	dequeue_owner(bucket, m, head);
+	/* Relaxed: stored under the lock only. */
+	asleep = pawl_load_relaxed(&head->state) == SLEEPER_ASLEEP;
 	pawl_store_release(&head->state, SLEEPER_GRANTED); /* [V] P3 */
 	pawl_bucket_unlock(bucket);
-	pawl_os_wake(&head->state);
+	if (asleep)
+		pawl_os_wake(&head->state);
+}
+
+/*
+ * We pass over the head, which was woken and is not here. It may be waiting for
+ * this very CPU, and the scheduler may let it wait for milliseconds: yields, if
+ * this thread has not waited for some time.
+ */
+static void make_room(void)
+{
+	if (pawl_os_now() - waited < YIELD_NS)
+		return;
+	pawl_os_yield();
+	waited = pawl_os_now();
 }
 
 /* Unlock while somebody is queued: counts, and either hands over or sets free. */
@@ -280,10 +311,8 @@ void pawl_mutex_unlock_slow(struct pawl_mutex *m)
 	if (due > 1)
 		pawl_store_relaxed(&m->due, due - 1);
 	set_free(m);
-	/* The head was woken long ago and is not here: it may be waiting for this
-	 * very CPU. Of m we have but the address by now. */
-	if (due % YIELD_EVERY == 0 && due != PAWL_MUTEX_BYPASS)
-		pawl_os_yield();
+	if (due % CLOCK_EVERY == 0 && due != PAWL_MUTEX_BYPASS)
+		make_room(); /* of m we have but the address by now */
 }
 
 /* After an unlock that found somebody counted: wakes the head if it sleeps. */

@@ -9,7 +9,7 @@
 
 /* The first poll comes after this long, and each next one after twice the
  * last, up to the longest: a poll costs the holder a cache miss. */
-enum { SHORTEST_PAUSE = 10, LONGEST_PAUSE = 2000 };
+enum { SHORTEST_PAUSE = 10, LONGEST_PAUSE = 16000 };
 
 static bool alone; /* one CPU: who polls keeps the others from running */
 

@@ -41,7 +41,7 @@ judge() {
 	fi
 	# The runtime's sources see a changed header only if they are built anew.
 	case $lock in
-	mutex) sources="mutex park" ;;
+	mutex | cond) sources="cond mutex park" ;;
 	hapax) sources=hapax_timed ;;
 	lease) sources="lease exit" ;;
 	*) sources= ;;

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Scenarios of the condition variable. What is waited for is a plain word: a
+ * race, or a wait that never ends, is a failure of the pair.
+ */
+#include "scenario.h"
+
+#include <sim/explore/memory.h>
+
+#include "../../src/runtime/parking.h"
+
+/* What runs while no engine does must not be instrumented. */
+#define OUTSIDE __attribute__((no_sanitize_thread))
+
+struct state {
+	struct pawl_mutex mutex;
+	struct pawl_cond cond;
+	uint64_t ready;	 /* plain: what is waited for */
+	uint64_t served; /* under the mutex: waiters that are done */
+};
+
+static struct state *state;
+
+static void set_up(void *argument)
+{
+	(void)argument;
+	state = explore_allocate(sizeof(*state), 128);
+	memory_label(state, "state");
+}
+
+/* Waits until something is ready, and takes it. */
+static void await_ready(bool timed)
+{
+	static const struct timespec later = {.tv_sec = 1};
+	int error = 0;
+
+	pawl_mutex_lock(&state->mutex);
+	while (state->ready == 0 && error == 0)
+		if (timed)
+			error = pawl_cond_timedwait(&state->cond, &state->mutex,
+						    CLOCK_MONOTONIC, &later);
+		else
+			pawl_cond_wait(&state->cond, &state->mutex);
+	if (error == 0)
+		state->ready--;
+	state->served++;
+	pawl_mutex_unlock(&state->mutex);
+}
+
+/* Makes something ready, and tells: while it holds the mutex, or after. */
+static void make_ready(void (*tell)(struct pawl_cond *), bool after)
+{
+	pawl_mutex_lock(&state->mutex);
+	state->ready++;
+	if (!after)
+		tell(&state->cond);
+	pawl_mutex_unlock(&state->mutex);
+	if (after)
+		tell(&state->cond);
+}
+
+/* signal: one waits, one signals, at any moment. */
+static void signal_thread(void *argument, int thread)
+{
+	(void)argument;
+	if (thread == 0)
+		make_ready(pawl_cond_signal, true);
+	else
+		await_ready(false);
+}
+
+static void signal_timed_thread(void *argument, int thread)
+{
+	(void)argument;
+	if (thread == 0)
+		make_ready(pawl_cond_signal, false);
+	else
+		await_ready(true);
+}
+
+/* broadcast: the same with the other way to tell. */
+static void broadcast_thread(void *argument, int thread)
+{
+	(void)argument;
+	if (thread == 0)
+		make_ready(pawl_cond_broadcast, false);
+	else
+		await_ready(false);
+}
+
+/* A waiter that wants no pawl_mutex back: waking it tells what was written. */
+static void sleep_simply(bool timed)
+{
+	static const struct pawl_deadline later = {.time = {.tv_sec = 1}};
+	struct pawl_sleeper me = {.mutex = NULL};
+
+	pawl_cond_enroll(&state->cond, &me);
+	if (!pawl_sleep(&me, timed ? &later : NULL) &&
+	    pawl_cond_withdraw(&state->cond, &me))
+		return;
+	if (state->ready == 0)
+		explore_fail(VERDICT_ASSERTION, "woken, and nothing is ready");
+}
+
+/* Tells when so many have enrolled: before, they would wait for ever. */
+static void tell_after(uint64_t count, void (*tell)(struct pawl_cond *))
+{
+	sim_await(SIM_AWAIT_EQ, &state->cond.waiters.raw, count, 0, SIM_ACQUIRE);
+	state->ready = count;
+	tell(&state->cond);
+}
+
+/* all: two wait without a mutex, one broadcasts. */
+static void all_thread(void *argument, int thread)
+{
+	(void)argument;
+	if (thread == 0)
+		tell_after(2, pawl_cond_broadcast);
+	else
+		sleep_simply(false);
+}
+
+static void signal_twice(struct pawl_cond *cond)
+{
+	pawl_cond_signal(cond);
+	pawl_cond_signal(cond);
+}
+
+/* each: two wait without a mutex, two signals wake one each. */
+static void each_thread(void *argument, int thread)
+{
+	(void)argument;
+	if (thread == 0)
+		tell_after(2, signal_twice);
+	else
+		sleep_simply(false);
+}
+
+/* withdraw: one may give up while one signals. */
+static void withdraw_thread(void *argument, int thread)
+{
+	(void)argument;
+	if (thread == 0) {
+		state->ready = 1;
+		pawl_cond_signal(&state->cond);
+	} else {
+		sleep_simply(true);
+	}
+}
+
+static void none_counted(void *argument)
+{
+	(void)argument;
+	if (explore_final(&state->cond.waiters.raw) != 0)
+		explore_fail(VERDICT_ASSERTION, "waiters are counted that are gone");
+}
+
+static void is_served(void *argument)
+{
+	if (explore_final(&state->served) != 1)
+		explore_fail(VERDICT_ASSERTION, "the waiter was not served");
+	none_counted(argument);
+}
+
+OUTSIDE static bool always(const struct lock_type *type)
+{
+	(void)type;
+	return true;
+}
+
+OUTSIDE static enum verdict passes(const struct lock_type *type)
+{
+	(void)type;
+	return VERDICT_PASSED;
+}
+
+const struct lock_type cond_types[] = {
+	{.name = "cond", .base = "cond", .header = "pawl/cond.h"},
+	{.name = NULL},
+};
+
+const struct scenario cond_scenarios[] = {
+	{"signal", "one waits on a condition variable, one signals", 2, 2, 1, 1, always,
+	 passes, set_up, signal_thread, is_served, 0, false, false},
+	{"signal-timed", "the same, and the waiter may give up", 2, 2, 1, 1, always,
+	 passes, set_up, signal_timed_thread, is_served, 1, false, false},
+	{"broadcast", "one waits on a condition variable, one broadcasts", 2, 2, 1, 1,
+	 always, passes, set_up, broadcast_thread, is_served, 0, false, false},
+	{"all", "two wait without a mutex, one broadcasts", 3, 3, 1, 1, always, passes,
+	 set_up, all_thread, none_counted, 0, false, false},
+	{"each", "two wait without a mutex, one signals twice", 3, 3, 1, 1, always,
+	 passes, set_up, each_thread, none_counted, 0, false, false},
+	{"withdraw", "one gives up a wait without a mutex, one signals", 2, 2, 1, 1,
+	 always, passes, set_up, withdraw_thread, none_counted, 0, false, false},
+	{.name = NULL},
+};
