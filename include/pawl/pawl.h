@@ -22,6 +22,7 @@
 #include <pawl/pool.h>
 #include <pawl/reciprocating.h>
 #include <pawl/reciprocating_fair.h>
+#include <pawl/semaphore.h>
 #include <pawl/seqlock.h>
 #include <pawl/shards.h>
 #include <pawl/shared.h>

@@ -20,8 +20,9 @@ enum { LOCKS = 2 };
 /* Guarded by the locks, and checked for races. */
 struct shared {
 	uint64_t sections[LOCKS];
-	uint64_t users;	 /* who may still lock it */
-	uint64_t passed; /* atomic: a lock was passed on */
+	uint64_t users;	     /* who may still lock it */
+	uint64_t passed;     /* atomic: a lock was passed on */
+	uint64_t context[8]; /* of the hold that was passed on */
 };
 
 struct check {
@@ -282,6 +283,32 @@ OUTSIDE static bool passed_on_applies(const struct lock_type *type)
 	return type->release_by == RELEASE_ANYONE;
 }
 
+/* handed-on: the same, with the context that the one who locked was given. */
+static void handed_on_thread(void *argument, int thread)
+{
+	struct check *c = argument;
+	uint64_t context[8];
+
+	if (thread == 1) {
+		sim_await(SIM_AWAIT_EQ, &c->shared->passed, 1, 0, SIM_ACQUIRE);
+		c->type->release(c->locks[0], c->shared->context);
+		return;
+	}
+	explore_arrive(0, c->locks[0], c->type->core_size, admission(c->type));
+	c->type->acquire(c->locks[0], thread == 0 ? c->shared->context : context);
+	enter(c, 0);
+	explore_leave(0);
+	if (thread == 0)
+		sim_store(&c->shared->passed, 1, SIM_RELEASE);
+	else
+		c->type->release(c->locks[0], context);
+}
+
+OUTSIDE static bool handed_on_applies(const struct lock_type *type)
+{
+	return passed_on_applies(type) && explicit_applies(type);
+}
+
 /* tired: a visible waiter may leave its slot and go on unseen. */
 static void tired_set_up(void *argument)
 {
@@ -479,6 +506,8 @@ const struct scenario scenarios[] = {
 	 passes, return_set_up, return_thread, finished, 0, false, false},
 	{"passed-on", "another thread unlocks", 2, 0, 1, 4, passed_on_applies, passes,
 	 set_up, passed_on_thread, NULL, 0, false, false},
+	{"handed-on", "another thread releases, with the context", 2, 0, 1, 4,
+	 handed_on_applies, passes, set_up, handed_on_thread, NULL, 0, false, false},
 	{"gone", "one waits, one may give up, one is behind it", 2, 0, 1, 4, gives_up,
 	 passes, set_up, gone_thread, finished, 0, false, true},
 	{"gives-up", "two may give up, and leave no trace", 4, 4, 1, 4, gives_up, passes,
@@ -509,6 +538,7 @@ const struct scenario scenarios[] = {
 const struct checked_object checked_objects[] = {
 	{&cond_types[0], cond_scenarios},
 	{&fence_types[0], fence_scenarios},
+	{&semaphore_types[0], semaphore_scenarios},
 	{&seqlock_types[0], seqlock_scenarios},
 	{&lease_types[0], lease_scenarios},
 	{NULL, NULL},

@@ -61,6 +61,8 @@ extern const struct lock_type seqlock_types[];
 extern const struct scenario seqlock_scenarios[];
 extern const struct lock_type lease_types[];
 extern const struct scenario lease_scenarios[];
+extern const struct lock_type semaphore_types[];
+extern const struct scenario semaphore_scenarios[];
 
 /* The scenarios of such an object, or of all locks. */
 const struct scenario *scenarios_of(const struct lock_type *type);
