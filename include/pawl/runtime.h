@@ -61,7 +61,11 @@ struct pawl_node {
 	pawl_atomic64 ready;		   /* set when the wait is over */
 	uint64_t value, ahead;		   /* hapax: who left, whom it waited for */
 	struct pawl_node *free_next; /* link in a thread's free list, or of records */
+	uint64_t free_depth;	     /* nodes in a thread's free list from here on */
 };
+
+/* How many a thread keeps: it may release more locks than it takes. */
+enum { PAWL_NODES_KEPT = 64 };
 
 /* Returns a new node from the heap; ends the process if there is none. */
 struct pawl_node *pawl_node_new(void);
@@ -100,18 +104,24 @@ static inline struct pawl_node *pawl_node_get(void)
 }
 
 /*
- * Puts a node on this thread's list; or on the heap, if no exit of this thread
- * will empty that list: it has never taken a node, or is past its exit.
+ * Puts a node on this thread's list; or on the heap, if that is long already, or
+ * if no exit of this thread will empty it: it has never taken a node, or is past
+ * its exit.
  */
 static inline void pawl_node_put(struct pawl_node *node)
 {
 	struct pawl_thread *self = pawl_self();
+	struct pawl_node *first = self->free_nodes;
+	uint64_t depth = first != NULL ? first->free_depth + 1 : 1;
 
-	if (__builtin_expect(!self->exit_arranged || self->exited, false)) {
+	if (__builtin_expect(!self->exit_arranged || self->exited ||
+				     depth > PAWL_NODES_KEPT,
+			     false)) {
 		pawl_node_free(node);
 		return;
 	}
-	node->free_next = self->free_nodes;
+	node->free_depth = depth;
+	node->free_next = first;
 	self->free_nodes = node;
 }
 

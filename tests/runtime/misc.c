@@ -153,6 +153,22 @@ static void exit_frees_nodes_of_a_thread_that_never_took_one(void **state)
 	leave_nodes_with(put_all);
 }
 
+/* A thread that releases what others have locked ends up with their nodes. */
+static void a_thread_keeps_no_more_nodes_than_a_few(void **state)
+{
+	enum { MANY = 1000 };
+	static struct pawl_node *nodes[MANY];
+	int64_t before = nodes_abroad();
+	int i;
+
+	(void)state;
+	for (i = 0; i < MANY; i++)
+		nodes[i] = pawl_node_get();
+	for (i = 0; i < MANY; i++)
+		pawl_node_put(nodes[i]);
+	assert_true(nodes_abroad() <= before + PAWL_NODES_KEPT);
+}
+
 /* What a thread's storage looks like. */
 
 static void mailboxes_are_sequestered(void **state)
@@ -221,6 +237,7 @@ int main(void)
 		cmocka_unit_test(node_comes_back_from_the_list),
 		cmocka_unit_test(node_is_sequestered),
 		cmocka_unit_test(exit_frees_nodes_of_others),
+		cmocka_unit_test(a_thread_keeps_no_more_nodes_than_a_few),
 		cmocka_unit_test(exit_frees_nodes_of_a_thread_that_never_took_one),
 		cmocka_unit_test(mailboxes_are_sequestered),
 		cmocka_unit_test(new_thread_starts_from_zero),
