@@ -26,7 +26,7 @@ enum {
 	QUEUED_SPIN_NS = 3000,	 /* the same, when others queue already */
 	HEAD_SPIN_NS = 60000,	 /* of a head that was woken, before it insists */
 	INSIST_SPIN_NS = 20000,	 /* after that, before it sleeps */
-	YIELD_NS = 150000,	 /* between yields of who passes over a head */
+	YIELD_NS = 200000,	 /* between yields of who passes over a head */
 	CLOCK_EVERY = 32,	 /* unlocks that pass over a head */
 };
 
