@@ -49,4 +49,10 @@ int memory_file(void);
 const char *map_file(int file, size_t *size);
 void unmap_file(const char *bytes, size_t size);
 
+bool same_contents(int a, int b);
+
+/* Puts the last line of a file, or its end, into `line`, without what a terminal
+ * might take as orders. */
+void last_line(int file, char *line, size_t room);
+
 #endif /* PAWL_CLI_PROGRAM_H */

@@ -6,7 +6,7 @@
 #include "commands.h"
 #include "options.h"
 #include "output.h"
-#include "report_plot.h"
+#include "report_svg.h"
 
 #include <stdlib.h>
 #include <string.h>

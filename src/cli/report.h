@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pawl report: report_read.c reads what bench, sim and try have written and sorts
- * it into panels, one for each configuration; report_plot.c draws by gnuplot;
- * report_panel.c says what is drawn of a panel, report_page.c writes the page
- * around it, and report_diff.c compares two files.
+ * it into panels, one for each configuration; report_plot.c makes scripts for
+ * gnuplot, which report_svg.c runs;
+ * report_panel.c says what is drawn of a panel, report_table.c has its numbers,
+ * report_page.c writes the page around it, and report_diff.c compares two files.
  */
 #ifndef PAWL_CLI_REPORT_H
 #define PAWL_CLI_REPORT_H
@@ -77,6 +78,15 @@ void write_page(FILE *out, const struct report *report);
 
 /* Writes one panel: plots, and a table of what is in them. */
 void write_panel(FILE *out, const struct report_panel *panel);
+
+/* Writes that table, with `figure` as its first column. */
+void write_numbers(FILE *out, const struct report_panel *panel,
+		   const struct report_figure *figure);
+
+/* Its other columns, ended by one without a title. The first few are what a
+ * program costs. */
+enum { REPORT_COSTS = 4 };
+extern const struct report_figure report_columns[];
 
 /* Writes text so that it is nothing but text in HTML. */
 void write_text(FILE *out, const char *text);

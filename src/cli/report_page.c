@@ -2,7 +2,7 @@
 /* The page around the panels: one file, which asks nobody for anything. */
 #include "list.h"
 #include "report.h"
-#include "report_plot.h"
+#include "report_svg.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static const char head[] =
 	"th,td{padding:.15rem .6rem .15rem 0;text-align:left;vertical-align:top;"
 	"white-space:nowrap}\nthead th{border-bottom:1px solid var(--faint)}\n"
 	"thead th,tbody th{font-weight:600}\n"
-	".locks td,.locks thead th{white-space:normal;min-width:3.5rem}\n"
+	"@media(min-width:700px){.locks td,.locks thead th{white-space:normal}}\n"
 	"td small{white-space:nowrap}\nsummary{cursor:pointer;color:var(--dim);"
 	"font-size:.85rem}\n.trouble{color:var(--s2)}\n"
 	"pre{white-space:pre-wrap;background:var(--grid);padding:.5rem;margin:.25rem 0;"
@@ -222,7 +222,7 @@ void write_page(FILE *out, const struct report *report)
 	size_t i;
 
 	fputs(head, out);
-	plot_marks(out);
+	write_marks(out);
 	fprintf(out, "<h1>pawl report</h1>\n");
 	write_summary(out, report);
 	write_guide(out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is shown of a panel. A plot over threads names the few lines that matter
+ * What is drawn of a panel. A plot over threads names the few lines that matter
  * and keeps the others in the background; rows beneath each other show every lock
- * by name; a table has all the numbers.
+ * by name.
  */
 #include "options.h"
 #include "report.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* So many lines can be told apart. */
-enum { LINES_NAMED = 6 };
+enum { LINES_NAMED = PLOT_SHAPES };
 
 static const struct report_figure fairness = {
 	.key = "fairness", .title = "Fairness", .unit = "least / most progressed thread"};
@@ -154,48 +154,62 @@ static size_t gather_lines(const struct report_panel *panel,
 	return count;
 }
 
-/* The same style for the same lock in all plots: 1 and 2 are for those that are
- * looked for first, the others go in turn. */
-static int style_of(const char *lock)
+/* The line's style, not one of those taken: 1 and 2 are for who is looked for
+ * first, the others have the same in most plots, by their names. */
+static int style_of(const char *lock, const bool *taken)
 {
-	enum { FIRST = 3, LAST = 8, KNOWN = 64 };
-	static const char *known[KNOWN];
-	static int count;
-	int i;
+	enum { FIRST = 3 };
+	unsigned sum = 0;
+	const char *c;
 
 	if (strcmp(lock, "mutex") == 0)
 		return 1;
 	if (is_reference(lock))
 		return 2;
-	for (i = 0; i < count; i++)
-		if (strcmp(known[i], lock) == 0)
-			return FIRST + i % (LAST - FIRST + 1);
-	if (count < KNOWN)
-		known[count++] = lock;
-	return FIRST + i % (LAST - FIRST + 1);
+	for (c = lock; *c != '\0'; c++)
+		sum = 31 * sum + (unsigned char)*c;
+	while (taken[FIRST + sum % LINES_NAMED])
+		sum++;
+	return FIRST + (int)(sum % LINES_NAMED);
 }
 
-/* Names the default, the reference, and the best of the others with the most
- * threads; returns how many are not named. */
+static bool stands_out(const char *lock)
+{
+	return strcmp(lock, "mutex") == 0 || is_reference(lock);
+}
+
+/* The shape of its marks, in the same way: there are as many as named lines. */
+static int shape_of(int style, const bool *taken)
+{
+	int shape = style <= 2 ? style - 1 : 2;
+
+	while (taken[shape])
+		shape = (shape + 1) % LINES_NAMED;
+	return shape;
+}
+
+/* Names the default, the reference, the worst, and the best of the others with
+ * the most threads; returns how many are not named. */
 static size_t choose_styles(const struct report_panel *panel,
 			    const struct report_figure *figure, struct plot_line *lines,
 			    size_t count)
 {
 	struct ranked *ranked = allocate(panel->count, sizeof(*ranked));
 	size_t n = rank(panel, figure, most_threads_of(panel), ranked), named = 0, i, j;
+	bool styles[LINES_NAMED + 3] = {false}, shapes[LINES_NAMED] = {false};
 	int pass;
 
-	for (pass = 0; pass < 2; pass++)
+	for (pass = 0; pass < 3; pass++)
 		for (i = 0; i < n && named < LINES_NAMED; i++) {
 			const char *lock = ranked[i].result->lock;
-			bool stands_out = strcmp(lock, "mutex") == 0 ||
-					  is_reference(lock);
+			int turn = stands_out(lock) ? 0 : i + 1 == n ? 1 : 2;
 
-			if (stands_out != (pass == 0))
-				continue;
-			for (j = 0; j < count; j++)
+			for (j = 0; turn == pass && j < count; j++)
 				if (strcmp(lines[j].name, lock) == 0) {
-					lines[j].style = style_of(lock);
+					lines[j].style = style_of(lock, styles);
+					styles[lines[j].style] = true;
+					lines[j].shape = shape_of(lines[j].style, shapes);
+					shapes[lines[j].shape] = true;
 					named++;
 				}
 		}
@@ -290,8 +304,8 @@ static void write_waits(FILE *out, const struct report_panel *panel)
 		open_figure(out);
 		plot_rows(out, "Waits", rows, n, false);
 		close_figure(out, &title, threads,
-			     "&#9632; median, &#9675; 99&nbsp;%, &#9671; 99.9&nbsp;%, "
-			     "&times; longest");
+			     "&#9632;&nbsp;median, &#9675;&nbsp;99&nbsp;%, "
+			     "&#9671;&nbsp;99.9&nbsp;%, &times;&nbsp;longest");
 	}
 	free(rows);
 	free(ranked);
@@ -316,119 +330,6 @@ static void write_extra(FILE *out, const struct report_panel *panel)
 				*c = ' ';
 		write_rows(out, panel, &figure);
 	}
-}
-
-/* The table. */
-
-static void write_cell(FILE *out, const struct report_result *result,
-		       const struct report_figure *figure)
-{
-	struct interval value;
-	char text[NUMBER_BYTES];
-
-	fprintf(out, "<td>");
-	if (find_figure(result, figure, &value)) {
-		format_number(value.median, text);
-		fprintf(out, "%s", text);
-		if (value.high > value.low) {
-			format_number(value.low, text);
-			fprintf(out, " <small>%s to ", text);
-			format_number(value.high, text);
-			fprintf(out, "%s</small>", text);
-		}
-	}
-}
-
-/* A figure of which no result has anything gets no column, and the one that
- * stands first already gets no other. */
-static bool is_column(const struct report_panel *panel,
-		      const struct report_figure *figure,
-		      const struct report_figure *first)
-{
-	struct interval value;
-	size_t i;
-
-	if (first->key != NULL && strcmp(first->key, figure->key) == 0)
-		return false;
-	for (i = 0; i < panel->count; i++)
-		if (find_figure(&panel->results[i], figure, &value))
-			return true;
-	return false;
-}
-
-/* The first few are what a program costs. */
-enum { COSTS = 4 };
-static const struct report_figure columns[] = {
-	{.key = "wall_s", .title = "Wall time", .unit = "s", .less_is_better = true},
-	{.key = "cpu_s", .title = "CPU time", .unit = "s", .less_is_better = true},
-	{.key = "context_switches", .title = "Context switches", .less_is_better = true},
-	{.key = "max_rss",
-	 .title = "Peak memory",
-	 .unit = "bytes",
-	 .less_is_better = true},
-	{.group = "per_episode", .key = "misses", .title = "misses"},
-	{.group = "per_episode", .key = "invalidations", .title = "invalidations"},
-	{.group = "per_episode", .key = "remote_misses", .title = "remote misses"},
-	{.group = "per_episode", .key = "rmw", .title = "RMWs"},
-	{.key = "fairness", .title = "fairness"},
-	{.group = "wait_ns", .key = "p50", .title = "wait p50, ns"},
-	{.group = "wait_ns", .key = "p99", .title = "p99"},
-	{.group = "wait_ns", .key = "p999", .title = "p99.9"},
-	{.group = "wait_ns", .key = "max", .title = "max"},
-	{.key = "cpu_ns_per_op", .title = "CPU ns/op"},
-	{.key = "context_switches_per_s", .title = "switches/s"},
-	{.key = NULL, .title = NULL},
-};
-
-static void write_table_row(FILE *out, const struct report_panel *panel,
-			    const struct report_result *result,
-			    const struct report_figure *figure)
-{
-	const struct report_figure *column;
-	const char *trouble = json_string_value(json_object_get(result->json, "trouble"));
-
-	fprintf(out, "<tr><th scope=\"row\">");
-	write_text(out, result->lock);
-	fprintf(out, "</th>");
-	if (result->threads > 0)
-		fprintf(out, "<td>%d", result->threads);
-	if (trouble != NULL) {
-		fprintf(out, "<td colspan=\"9\" class=\"trouble\">");
-		write_text(out, trouble);
-		fprintf(out, "</tr>\n");
-		return;
-	}
-	write_cell(out, result, figure);
-	for (column = columns; column->title != NULL; column++)
-		if (is_column(panel, column, figure))
-			write_cell(out, result, column);
-	fprintf(out, "</tr>\n");
-}
-
-static void write_table(FILE *out, const struct report_panel *panel,
-			const struct report_figure *figure)
-{
-	const struct report_figure *column;
-	size_t i;
-
-	fprintf(out, "<details><summary>All numbers</summary>\n"
-		     "<div class=\"wide\"><table><thead><tr><th>lock</th>");
-	if (most_threads_of(panel) > 0)
-		fprintf(out, "<th>threads</th>");
-	fprintf(out, "<th>");
-	write_text(out, figure->title);
-	if (figure->unit != NULL) {
-		fprintf(out, ", ");
-		write_text(out, figure->unit);
-	}
-	fprintf(out, "</th>");
-	for (column = columns; column->title != NULL; column++)
-		if (is_column(panel, column, figure))
-			fprintf(out, "<th>%s</th>", column->title);
-	fprintf(out, "</tr></thead>\n<tbody>\n");
-	for (i = 0; i < panel->count; i++)
-		write_table_row(out, panel, &panel->results[i], figure);
-	fprintf(out, "</tbody></table></div></details>\n");
 }
 
 static void write_troubles(FILE *out, const struct report_panel *panel)
@@ -528,8 +429,8 @@ void write_panel(FILE *out, const struct report_panel *panel)
 		write_lines(out, panel, &misses);
 		write_lines(out, panel, &invalidations);
 	} else if (strcmp(panel->file->tool, "try") == 0) {
-		for (i = strcmp(figure.key, "wall_s") == 0; i < COSTS; i++)
-			write_rows(out, panel, &columns[i]);
+		for (i = strcmp(figure.key, "wall_s") == 0; i < REPORT_COSTS; i++)
+			write_rows(out, panel, &report_columns[i]);
 	} else {
 		write_waits(out, panel);
 		if (most_threads_of(panel) > 1)
@@ -537,6 +438,6 @@ void write_panel(FILE *out, const struct report_panel *panel)
 		write_extra(out, panel);
 	}
 	fprintf(out, "</div>\n");
-	write_table(out, panel, &figure);
+	write_numbers(out, panel, &figure);
 	fprintf(out, "</section>\n");
 }

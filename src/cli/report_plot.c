@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* memmem */
+#define _GNU_SOURCE /* open_memstream */
 #include "report_plot.h"
 
 #include "options.h"
-#include "program.h"
-#include "report.h"
+#include "report_svg.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* In pixels, or what a browser makes of them. */
 enum {
@@ -30,11 +26,6 @@ enum {
 
 /* More than any letter of FONT is wide on the average. */
 static const double letter_width = 6.7;
-
-/* Colours that stand for variables of the page; see colour_of(). */
-#define INK   "rgb '#000064'"
-#define FAINT "rgb '#000065'"
-#define GRID  "rgb '#000066'"
 
 /* Scales. */
 
@@ -175,140 +166,6 @@ static void write_frame(FILE *script, int height, int bottom, double left, doubl
 		1 - (double)TOP / height, (double)bottom / height);
 }
 
-/* Running it. */
-
-/* What gnuplot printed, mapped; `script` is used up. */
-static const char *run_gnuplot(const char *script, size_t length, size_t *size)
-{
-	char *argv[] = {(char[]){"gnuplot"}, (char[]){"-d"}, NULL}; /* -d: no init file */
-	struct program program = {.argv = argv,
-				  .environment = environ,
-				  .in = memory_file(),
-				  .out = memory_file(),
-				  .err = memory_file()};
-	struct program_outcome outcome;
-	const char *svg, *why;
-	size_t why_size;
-
-	if (write(program.in, script, length) != (ssize_t)length ||
-	    lseek(program.in, 0, SEEK_SET) != 0)
-		give_up("cannot write gnuplot's input: %s", strerror(errno));
-	if (!run_program(&program, &outcome))
-		give_up("cannot run gnuplot: %s; plots need it (Debian: gnuplot-nox)",
-			strerror(errno));
-	if (outcome.end == ENDED_INTERRUPTED)
-		exit(130);
-	svg = map_file(program.out, size);
-	why = map_file(program.err, &why_size);
-	if (outcome.end != ENDED_BY_EXIT || outcome.code != 0 ||
-	    (length > 0 && (svg == NULL || memmem(svg, *size, "</svg>", 6) == NULL)))
-		give_up("gnuplot failed: %.*s", (int)(why == NULL ? 0 : why_size),
-			why == NULL ? "" : why);
-	unmap_file(why, why_size);
-	close(program.in);
-	close(program.out);
-	close(program.err);
-	return svg;
-}
-
-void require_gnuplot(void)
-{
-	size_t size;
-
-	run_gnuplot("", 0, &size);
-}
-
-/* Its SVG, made part of a page. */
-
-/* The variable that one of the colours above, or a line's, stands for. */
-static void write_colour(FILE *out, int number)
-{
-	static const char *const special[] = {"ink", "faint", "grid"};
-
-	if (number >= 100 && number < 103)
-		fprintf(out, "var(--%s)", special[number - 100]);
-	else
-		fprintf(out, "var(--s%d)", number);
-}
-
-/* What gnuplot wrote at `text`, and what stands there instead: returns how much
- * of it that takes, 0 if it stays. */
-static size_t replace(FILE *out, const char *text)
-{
-	int red, green, blue, length = 0;
-
-	if (strncmp(text, "rgb(", 4) == 0 &&
-	    sscanf(text, "rgb( %d , %d , %d )%n", &red, &green, &blue, &length) == 3 &&
-	    length > 0 && red == 0 && green == 0) {
-		write_colour(out, blue);
-		return (size_t)length;
-	}
-	if (strncmp(text, "\"black\"", 7) == 0 || strncmp(text, "'black'", 7) == 0) {
-		fprintf(out, "\"currentColor\"");
-		return 7;
-	}
-	if (strncmp(text, "'white'", 7) == 0) { /* behind the marks on bars */
-		fprintf(out, "'transparent'");
-		return 7;
-	}
-	if (strncmp(text, " id=\"gnuplot_plot_", 18) == 0)
-		return strcspn(text + 18, ">") + 18;
-	return 0;
-}
-
-/* Writes the drawing: what follows the definitions. */
-static void write_svg(FILE *out, const char *label, int height, const char *text)
-{
-	const char *c = strstr(text, "</defs>");
-
-	if (c == NULL)
-		give_up("gnuplot wrote SVG that this version of pawl does not know");
-	fprintf(out,
-		"<svg class=\"plot\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"",
-		WIDTH, height);
-	write_text(out, label);
-	fprintf(out, "\">\n<g>");
-	for (c += strlen("</defs>"); *c != '\0';) {
-		size_t taken = replace(out, c);
-
-		if (taken == 0)
-			fputc(*c++, out);
-		c += taken;
-	}
-}
-
-/* Draws what the script says, and frees it. */
-static void draw(FILE *out, const char *label, int height, char *script, size_t length)
-{
-	size_t size;
-	const char *svg = run_gnuplot(script, length, &size);
-	char *text = strndup(svg, size);
-
-	if (text == NULL)
-		give_up("out of memory");
-	write_svg(out, label, height, text);
-	unmap_file(svg, size);
-	free(text);
-	free(script);
-}
-
-void plot_marks(FILE *out)
-{
-	static const char script[] = "set terminal svg\nplot 0\n";
-	size_t size;
-	const char *svg = run_gnuplot(script, strlen(script), &size);
-	const char *start = memmem(svg, size, "<defs>", 6);
-	const char *end = memmem(svg, size, "<filter", 7);
-
-	if (start == NULL || end == NULL)
-		give_up("gnuplot wrote SVG that this version of pawl does not know");
-	fprintf(out,
-		"<svg width=\"0\" height=\"0\" class=\"marks\" aria-hidden=\"true\">");
-	fwrite(start, 1, (size_t)(end - start), out);
-	fprintf(out, "</defs></svg>\n");
-	unmap_file(svg, size);
-}
-
 static FILE *open_script(char **script, size_t *length)
 {
 	FILE *file = open_memstream(script, length);
@@ -437,8 +294,8 @@ static void write_line_data(FILE *script, const struct plot_line *lines, size_t 
  * title is what a browser shows to who points at the line. */
 static void write_line(FILE *script, const struct plot_line *line, size_t i)
 {
-	static const int filled[] = {7, 5, 9, 13, 11, 15};
-	int mark = filled[(line->style + 5) % 6] - line->is_peer;
+	static const int filled[PLOT_SHAPES] = {7, 5, 9, 13, 11, 15};
+	int mark = filled[line->shape] - line->is_peer;
 
 	if (line->style == 0)
 		fprintf(script, "$d%zu using 1:2 with lines lw 0.8 lc " FAINT " title ",
@@ -501,7 +358,7 @@ void plot_lines(FILE *out, const char *label, const struct plot_line *lines, siz
 			}
 	fprintf(file, "\n");
 	fclose(file);
-	draw(out, label, LINES_HEIGHT, script, length);
+	draw(out, label, WIDTH, LINES_HEIGHT, script, length);
 }
 
 /* Rows. */
@@ -630,5 +487,5 @@ void plot_rows(FILE *out, const char *label, const struct plot_row *rows, size_t
 	write_row_data(file, rows, count);
 	write_row_plots(file, rows[0].marks, has);
 	fclose(file);
-	draw(out, label, height, script, length);
+	draw(out, label, WIDTH, height, script, length);
 }

@@ -15,9 +15,11 @@
 #include <stdio.h>
 
 /* A line over numbers of threads. */
+enum { PLOT_SHAPES = 6 };
 struct plot_line {
 	const char *name;
 	int style; /* 0: thin, grey and without a label; else from 1 on */
+	int shape; /* of its marks, if it has a style: below PLOT_SHAPES */
 	bool is_peer;
 	size_t count;
 	const double *x;
@@ -40,12 +42,6 @@ void plot_lines(FILE *out, const char *label, const struct plot_line *lines,
 		size_t count);
 void plot_rows(FILE *out, const char *label, const struct plot_row *rows, size_t count,
 	       bool are_shares);
-
-/* Writes, once before all plots, the <svg> that has the marks they use. */
-void plot_marks(FILE *out);
-
-/* Gives up if there is no gnuplot. */
-void require_gnuplot(void);
 
 /* Puts a number the way axes and tables show it, "1.25 M", into `text`. */
 enum { NUMBER_BYTES = 32 };

@@ -124,35 +124,6 @@ static bool find_metric(const regex_t *regex, int file, double *value)
 	return end != number && *end == '\0' && isfinite(*value) && *value > 0;
 }
 
-static bool same_contents(int a, int b)
-{
-	size_t a_size, b_size;
-	const char *a_bytes = map_file(a, &a_size), *b_bytes = map_file(b, &b_size);
-	bool same = a_size == b_size &&
-		    (a_size == 0 || memcmp(a_bytes, b_bytes, a_size) == 0);
-
-	unmap_file(a_bytes, a_size);
-	unmap_file(b_bytes, b_size);
-	return same;
-}
-
-/* Puts the last line of a file, or its end, into `line`, without what a terminal
- * might take as orders. */
-static void last_line(int file, char *line, size_t room)
-{
-	size_t size, start, end, i;
-	const char *text = map_file(file, &size);
-
-	for (end = size; end > 0 && text[end - 1] == '\n';)
-		end--;
-	for (start = end; start > 0 && text[start - 1] != '\n';)
-		start--;
-	for (i = 0; start + i < end && i + 1 < room; i++)
-		line[i] = (unsigned char)text[start + i] < ' ' ? ' ' : text[start + i];
-	line[i] = '\0';
-	unmap_file(text, size);
-}
-
 /* Says in *trouble what came of the run, if it did not exit with 0. */
 static void describe_end(const struct program_outcome *outcome, int errors, char *trouble,
 			 size_t room)

@@ -44,7 +44,7 @@ class Browser:
         request = urllib.request.Request(
             self.address + path, method=method,
             data=None if body is None else json.dumps(body).encode())
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=300) as answer:
             return json.load(answer)["value"]
 
     def devtools(self, command, **parameters):

@@ -32,7 +32,7 @@ class CommandTest(unittest.TestCase):
     def run_pawl(self, *words, **more):
         more.setdefault("stdin", subprocess.DEVNULL)
         return subprocess.run([self.pawl, *words], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, timeout=120,
+                              stderr=subprocess.PIPE, text=True, timeout=600,
                               cwd=self.directory.name, **more)
 
     def succeed(self, *words, **more):

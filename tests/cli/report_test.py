@@ -398,7 +398,8 @@ class InChromium(ReportTest):
 
     def test_lines_are_told_apart_by_more_than_colour(self):
         self.page(self.file([result(lock, threads, speed * 1e6)
-                             for speed, lock in enumerate(("mutex", "tas", "pthread"), 1)
+                             for speed, lock in enumerate(("mutex", "tas", "ttas", "mcs", "clh",
+                                                           "pthread"), 1)
                              for threads in (1, 2)]))
         self.browser.open(self.path("page.html"), 1280)
         marks, dashes, labels = self.browser.ask("""
@@ -407,9 +408,9 @@ class InChromium(ReportTest):
             return [[...new Set(of('use', u => u.getAttribute('xlink:href')))],
                     of('path[stroke-dasharray]', p => p.getAttribute('stroke-dasharray')),
                     of('text', t => t.textContent.trim())];""")
-        self.assertEqual(len(set(marks) - {"#gpDot"}), 3)
+        self.assertEqual(len(set(marks) - {"#gpDot"}), 6)
         self.assertGreaterEqual(len(dashes), 1)
-        for lock in ("mutex", "tas", "pthread"):
+        for lock in ("mutex", "tas", "ttas", "mcs", "clh", "pthread"):
             self.assertIn(lock, labels)
 
 

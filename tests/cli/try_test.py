@@ -251,7 +251,7 @@ class Trials(CommandTest):
             while self.read("starts").count("\n") < starts:
                 time.sleep(0.01)
             child.send_signal(signal.SIGINT)
-            out, err = child.communicate(timeout=60)
+            out, err = child.communicate(timeout=600)
         self.assertEqual(child.returncode, 130, err)
         return out, err
 
@@ -285,7 +285,7 @@ class Trials(CommandTest):
         for command in commands:
             done = subprocess.run(command, shell=True, env=env, cwd=self.directory.name,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                  timeout=120)
+                                  timeout=600)
             self.assertEqual(done.returncode, 0, command + ": " + done.stderr)
             self.assertRegex(self.verdict(done), "best|No difference|No lock")
 
