@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts that pawl bench is made of. */
 #include "lcg.h"
+#include "noise.h"
 #include "options.h"
 #include "stats.h"
 #include "subject.h"
@@ -84,6 +85,38 @@ static void ratio_adds_relative_errors_in_quadrature(void **state)
 	(void)state;
 	assert_true(close_to(ratio.value, 2));
 	assert_true(close_to(ratio.error, 2 * 0.05));
+}
+
+static void steal_is_its_share_of_all_time(void **state)
+{
+	struct cpu_ticks sum = {0}, now = cpu_ticks_now();
+
+	(void)state;
+	assert_true(close_to(steal_percent(sum), 0));
+	cpu_ticks_add(&sum, (struct cpu_ticks){100, 10}, (struct cpu_ticks){200, 15});
+	cpu_ticks_add(&sum, (struct cpu_ticks){300, 20}, (struct cpu_ticks){400, 20});
+	assert_true(close_to(steal_percent(sum), 2.5));
+	assert_true(now.all > 0 && now.stolen < now.all);
+}
+
+static void assert_remedy(struct noise noise, const char *part)
+{
+	if (strstr(noise_remedy(&noise, 2), part) == NULL)
+		fail_msg("'%s' not found in: %s", part, noise_remedy(&noise, 2));
+}
+
+static void remedy_fits_what_disturbs_most(void **state)
+{
+	const struct cpu_ticks stolen = {100, 5};
+
+	(void)state;
+	assert_remedy((struct noise){.load_before = 1.5, .ticks = stolen},
+		      "stop what else");
+	assert_remedy((struct noise){.ticks = stolen, .governor = "powersave"},
+		      "virtual machines");
+	assert_remedy((struct noise){.governor = "powersave"}, "cpupower");
+	assert_remedy((struct noise){.governor = "performance"}, "--runs");
+	assert_remedy((struct noise){.load_before = NAN}, "--runs");
 }
 
 static const char *nth_fruit(size_t i)
@@ -193,6 +226,8 @@ int main(void)
 		cmocka_unit_test(median_of_two_is_their_middle),
 		cmocka_unit_test(single_sample_has_no_error),
 		cmocka_unit_test(ratio_adds_relative_errors_in_quadrature),
+		cmocka_unit_test(steal_is_its_share_of_all_time),
+		cmocka_unit_test(remedy_fits_what_disturbs_most),
 		cmocka_unit_test(nearest_name_mends_a_slip_and_no_more),
 		cmocka_unit_test(
 			interval_of_few_samples_is_their_range_and_says_how_sure),

@@ -79,9 +79,10 @@ class WorkloadsTest(command.CommandTest):
         done = self.succeed("bench", "--workload", "latency", "--quick", "--locks",
                             "ticket,mutex", "--seconds", "0.02", "--json", "r.json")
         rows = self.load()["results"]
-        best = min(rows, key=lambda row: row["median"])["lock"]
+        least = min(row["median"] for row in rows)
+        best = "|".join(row["lock"] for row in rows if row["median"] == least)
         self.assertEqual([row["better"] for row in rows], ["less", "less"])
-        self.assertIn(f"latency, 2 threads: {best} first", done.stdout)
+        self.assertRegex(done.stdout, f"latency, 2 threads: ({best}) first")
 
     def test_document_lists_every_workload(self):
         with open(DOCUMENT) as file:
