@@ -57,14 +57,13 @@ static uint64_t begin(const struct store_variant *variant, struct store_thread *
 	stores.one.count = 0;
 	for (i = 0; i < stores.cpus; i++)
 		stores.cpu[i].count = 0;
+	/* Not a multiple of a page: a stack's top must not look, to the CPU, as if it
+	 * were its count. */
 	if (variant->where == STORE_ONE)
-		fill(&stores.one, &next, STACK_SLOTS / 2);
+		fill(&stores.one, &next, 1500);
 	if (variant->where == STORE_CPU || variant->where == STORE_RSEQ)
 		for (i = 0; i < stores.cpus; i++)
-			fill(&stores.cpu[i], &next,
-			     STORE_SLOTS / stores.cpus / 2 < 1024
-				     ? STORE_SLOTS / stores.cpus / 2
-				     : 1024);
+			fill(&stores.cpu[i], &next, 100);
 	for (i = 0; i < (uint64_t)count; i++)
 		fill(&threads[i].own, &next, variant->where == STORE_THREAD ? 32 : 0);
 	return next;

@@ -18,7 +18,7 @@
 
 enum {
 	STORE_SLOTS = 1 << 16,
-	STACK_SLOTS = 4096, /* room in a stack; half full at first */
+	STACK_SLOTS = 4096, /* room in a stack */
 	STORE_CPUS = 512,   /* a CPU beyond shares with another */
 	STORE_OBJECT = 64,  /* bytes behind a slot */
 };

@@ -23,8 +23,9 @@
  *            them, where failed compare-and-swaps make k grow and quiet shrink.
  *
  *   I1  Plain data of a shard is touched only with its lease held.
- *   I2  ops is 0 while a shard is not in use: nobody has left it since it was new,
- *       or was drained. It is written with the lease held.
+ *   I2  Whoever leaves a shard whose `used` is 0 sets it, and, with the lease still
+ *       held, notes that the shard is in use; each round of maintenance clears it.
+ *       So a shard that is left is one that maintenance knows of.
  *   I3  enter makes at most PAWL_SHARDS_YIELDS yields and one barrier, and waits
  *       for nothing: whoever stops for ever inside stops nobody else.
  *
@@ -55,7 +56,7 @@ enum pawl_shards_kind {
 /* How a shard begins; the user's data follows. */
 struct pawl_shard {
 	struct pawl_lease lease;
-	pawl_atomic64 ops; /* sections that ended here (I2) */
+	pawl_atomic64 used; /* since the last round of maintenance (I2) */
 };
 
 struct pawl_shards_plan {
@@ -97,7 +98,6 @@ struct pawl_shards {
 
 struct pawl_shards_stats {
 	uint64_t shards;		/* in use now */
-	uint64_t operations;		/* on leased shards in use now */
 	uint64_t yields;		/* to hostages */
 	uint64_t hostages;		/* that outlasted the yields */
 	uint64_t overflows;		/* entries that were sent to the shared side */
@@ -148,7 +148,7 @@ void pawl_shards_contended(struct pawl_shards *p) __attribute__((cold));
 struct pawl_shard *pawl_shards_enter_slow(struct pawl_shards *p,
 					  struct pawl_lease_handle *h)
 	__attribute__((cold, noinline));
-void pawl_shards_born(struct pawl_shards *p, struct pawl_shard *s)
+void pawl_shards_note_use(struct pawl_shards *p, struct pawl_shard *s)
 	__attribute__((cold, noinline));
 
 #pragma GCC visibility pop
@@ -175,21 +175,20 @@ static inline struct pawl_shard *pawl_shards_enter(struct pawl_shards *p,
 	if (!p->leased)
 		return NULL;
 	s = pawl_shards_own(p, pawl_cpu_now(h->home));
-	if (__builtin_expect(pawl_lease_acquire(&s->lease, h) == PAWL_LEASE_OK, true))
+	if (__builtin_expect(pawl_lease_acquire(&s->lease, h) == PAWL_LEASE_OK, true)) {
+		if (s == NULL)
+			__builtin_unreachable(); /* spares the caller a test */
 		return s;
+	}
 	return pawl_shards_enter_slow(p, h);
 }
 
 static inline void pawl_shards_exit(struct pawl_shards *p, struct pawl_shard *s,
 				    struct pawl_lease_handle *h)
 {
-	/* Relaxed, both: ours to write while we hold the lease (I2); others look at
-	 * it to see whether it moves. */
-	uint64_t ops = pawl_load_relaxed(&s->ops);
-
-	pawl_store_relaxed(&s->ops, ops + 1); /* Relaxed. */
-	if (__builtin_expect(ops == 0, false))
-		pawl_shards_born(p, s);
+	/* Relaxed: a hint of when to look; what is noted then has its own order. */
+	if (__builtin_expect(pawl_load_relaxed(&s->used) == 0, false))
+		pawl_shards_note_use(p, s);
 	pawl_lease_release(&s->lease, h);
 }
 

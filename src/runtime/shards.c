@@ -63,8 +63,8 @@ int pawl_shards_create(struct pawl_shards *p, const struct pawl_shards_plan *pla
 	p->patience = PATIENCE;
 	if (p->leased)
 		own = (uint64_t)p->ids * p->plan.chain;
-	else
-		while (more < p->ids && more < MOST_SHARED)
+	else /* threads that are spread at random need room to miss each other */
+		while (more < p->ids * (p->at_random ? 4u : 1u) && more < MOST_SHARED)
 			more *= 2;
 	p->most = more - 1;
 	p->mapped = (own + more) * p->stride;
@@ -204,10 +204,19 @@ struct pawl_shard *pawl_shards_enter_slow(struct pawl_shards *p,
 	return s;
 }
 
-void pawl_shards_born(struct pawl_shards *p, struct pawl_shard *s)
+/* Relaxed: changes with the lease held, and is looked at by the keeper, who then
+ * takes the lease, and for statistics. */
+static bool in_use(const struct pawl_shard *s)
 {
-	/* Relaxed: a time, for the keeper to compare. */
-	pawl_store_relaxed(&record_of(s)->born, pawl_os_now());
+	return pawl_load_relaxed(&record_of(s)->born) != 0;
+}
+
+void pawl_shards_note_use(struct pawl_shards *p, struct pawl_shard *s)
+{
+	pawl_store_relaxed(&s->used, 1); /* Relaxed: see exit. */
+	if (in_use(s))
+		return;
+	pawl_store_relaxed(&record_of(s)->born, pawl_os_now()); /* Relaxed: in_use. */
 	note(p, s);
 	pawl_fetch_add_release(&p->births, 1); /* [N] pairs with [M] */
 }
@@ -257,20 +266,31 @@ static void end_keeping(struct pawl_shards *p)
 	keeping = false;
 }
 
-/* Relaxed: whether it moves is all we ask. An ATOMIC shard's data begins, by
- * convention, with a word that does. */
-static uint64_t sign_of_life(const struct pawl_shards *p, const struct pawl_shard *s)
+/* Relaxed: whether it moves is all we ask. A shared shard's data begins, by
+ * convention, with a word that does when it is used. */
+static uint64_t first_word(const struct pawl_shard *s)
 {
-	return pawl_load_relaxed(p->leased ? &s->ops : (const pawl_atomic64 *)(s + 1));
+	return pawl_load_relaxed((const pawl_atomic64 *)(s + 1));
 }
 
-static void age(const struct pawl_shards *p, struct pawl_shard *s)
+static void age_shared(struct pawl_shard *s)
 {
 	struct record *r = record_of(s);
-	uint64_t now = sign_of_life(p, s);
+	uint64_t now = first_word(s);
 
 	r->idle = now == r->seen ? r->idle + 1 : 0;
 	r->seen = now;
+}
+
+/* Relaxed: a use that crosses with this shows in the next round. */
+static void age_leased(struct pawl_shard *s, uint64_t now)
+{
+	struct record *r = record_of(s);
+	bool young = now - pawl_load_relaxed(&r->born) <
+		     (uint64_t)PAWL_SHARDS_LIFE_MS * MS;
+
+	r->idle = pawl_load_relaxed(&s->used) != 0 || young ? 0 : r->idle + 1;
+	pawl_store_relaxed(&s->used, 0);
 }
 
 static void tell_drained(const struct pawl_shards *p)
@@ -292,7 +312,7 @@ static void drain_idle(struct pawl_shards *p)
 	for (i = 0; i < used; i++) {
 		struct pawl_shard *s = pawl_shards_own(p, i);
 
-		if (record_of(s)->idle < IDLE || sign_of_life(p, s) == 0)
+		if (record_of(s)->idle < IDLE || !in_use(s))
 			continue;
 		pawl_lease_break(&s->lease);
 		any = true;
@@ -304,15 +324,18 @@ static void drain_idle(struct pawl_shards *p)
 		struct pawl_shard *s = pawl_shards_own(p, i);
 		enum pawl_lease_result result;
 
-		if (record_of(s)->idle < IDLE || sign_of_life(p, s) == 0)
+		if (record_of(s)->idle < IDLE || !in_use(s))
 			continue;
-		result = pawl_lease_acquire(&s->lease, h);
+		/* Most are free by now; a lease that was in limbo before us is not. */
+		result = pawl_lease_seize(&s->lease, h);
 		if (result == PAWL_LEASE_OK)
 			p->plan.drain(s, p->plan.owner);
 		else if (result != PAWL_LEASE_POISONED || !recover(p, s, h))
 			continue;
-		pawl_store_relaxed(&s->ops, 0); /* Relaxed: the lease is held (I2). */
-		pawl_lease_break(&s->lease);	/* not ours to keep */
+		/* Relaxed, both: with the lease held (I2). */
+		pawl_store_relaxed(&record_of(s)->born, 0);
+		pawl_store_relaxed(&s->used, 0);
+		pawl_lease_break(&s->lease); /* not ours to keep */
 		pawl_lease_release(&s->lease, h);
 	}
 	pawl_lease_poll();
@@ -321,21 +344,12 @@ static void drain_idle(struct pawl_shards *p)
 
 static void maintain_leased(struct pawl_shards *p)
 {
-	uint64_t i, used = pawl_shards_used(p), now;
+	uint64_t i, used = pawl_shards_used(p), now = pawl_os_now();
 
 	if (p->plan.drain == NULL)
 		return;
-	now = pawl_os_now();
-	for (i = 0; i < used; i++) {
-		struct pawl_shard *s = pawl_shards_own(p, i);
-		struct record *r = record_of(s);
-
-		age(p, s);
-		/* Relaxed: see where it is stored. */
-		if (now - pawl_load_relaxed(&r->born) <
-		    (uint64_t)PAWL_SHARDS_LIFE_MS * MS)
-			r->idle = 0;
-	}
+	for (i = 0; i < used; i++)
+		age_leased(pawl_shards_own(p, i), now);
 	drain_idle(p);
 }
 
@@ -356,7 +370,7 @@ static void maintain_shared(struct pawl_shards *p)
 									 : 0;
 	pawl_store_relaxed(&p->failures_then, failures);
 	for (i = half + 1; i <= mask; i++) {
-		age(p, shared(p, i));
+		age_shared(shared(p, i));
 		unused &= record_of(shared(p, i))->idle >= IDLE;
 	}
 	if (mask == 0 || !(unused || p->quiet >= p->patience))
@@ -370,7 +384,7 @@ static void maintain_shared(struct pawl_shards *p)
 	/* What stragglers leave there is drained next time, or found when the
 	 * shard is in use again. */
 	for (i = half + 1; p->plan.drain != NULL && i <= p->most; i++)
-		if (sign_of_life(p, shared(p, i)) != 0)
+		if (first_word(shared(p, i)) != 0)
 			p->plan.drain(shared(p, i), p->plan.owner);
 	tell_drained(p);
 }
@@ -442,9 +456,12 @@ static bool close_all(struct pawl_shards *p, uint64_t until)
 
 		if (record_of(s)->closed)
 			continue;
-		if (!pawl_lease_drain(&s->lease, now < until ? until - now : 0))
-			return false;
+		/* First said, then done: see tidy_up. */
 		record_of(s)->closed = true;
+		if (!pawl_lease_drain(&s->lease, now < until ? until - now : 0)) {
+			record_of(s)->closed = false;
+			return false;
+		}
 	}
 	return true;
 }
@@ -484,11 +501,9 @@ void pawl_shards_stats(struct pawl_shards *p, struct pawl_shards_stats *stats)
 	for (i = 0; i < used; i++) {
 		struct pawl_shard *s = pawl_shards_own(p, i);
 		struct record *r = record_of(s);
-		uint64_t ops = pawl_load_relaxed(&s->ops);
 
 		/* Relaxed, as above. */
-		stats->shards += ops != 0;
-		stats->operations += ops;
+		stats->shards += in_use(s);
 		stats->yields += pawl_load_relaxed(&r->yields);
 		stats->hostages += pawl_load_relaxed(&r->hostages);
 		stats->overflows += pawl_load_relaxed(&r->overflows);
