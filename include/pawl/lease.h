@@ -44,7 +44,8 @@
  *            in between has passed through the slow path, which orders it.
  *            [R] pairs with [K].
  * Lifetime   [R] does not touch *l. Drain a lease before it goes away.
- * Checked    tests/runtime/lease.c; tests/soak/leases.c.
+ * Checked    pawl check lease, on simulated CPUs, with mutants for each step of the
+ *            protocol; tests/runtime/lease.c; tests/soak/leases.c.
  */
 #ifndef PAWL_LEASE_H
 #define PAWL_LEASE_H
