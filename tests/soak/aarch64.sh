@@ -1,0 +1,15 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Builds the runtime and the crowd for aarch64, and runs them under an emulator.
+# Not the soak: it forks, which qemu-user does not always survive when there are
+# other threads.
+#
+# usage: aarch64.sh COMPILER EMULATOR
+set -eu
+root=$(realpath "$(dirname "$0")/../..")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+"$1" -std=gnu11 -O2 -static -I "$root/include" -I "$root/backend/native" \
+	"$root"/src/runtime/*.c "$root/tests/soak/crowd.c" -o "$scratch/crowd" -pthread
+"$2" "$scratch/crowd" 200
