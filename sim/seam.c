@@ -5,6 +5,13 @@
 #define SITE __builtin_return_address(0)
 
 const struct sim_engine *sim_engine;
+void (*sim_before_step)(void);
+
+static void before_step(void)
+{
+	if (sim_before_step != NULL)
+		sim_before_step();
+}
 
 uint64_t sim_load(const uint64_t *p, int order)
 {
@@ -13,21 +20,25 @@ uint64_t sim_load(const uint64_t *p, int order)
 
 void sim_store(uint64_t *p, uint64_t value, int order)
 {
+	before_step();
 	sim_engine->store(p, value, order, SITE);
 }
 
 uint64_t sim_exchange(uint64_t *p, uint64_t value, int order)
 {
+	before_step();
 	return sim_engine->exchange(p, value, order, SITE);
 }
 
 bool sim_cas(uint64_t *p, uint64_t from, uint64_t to, int order, int failure_order)
 {
+	before_step();
 	return sim_engine->cas(p, from, to, order, failure_order, SITE);
 }
 
 uint64_t sim_fetch_add(uint64_t *p, uint64_t n, int order)
 {
+	before_step();
 	return sim_engine->fetch_add(p, n, order, SITE);
 }
 
@@ -66,11 +77,13 @@ uint64_t sim_await(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t to
 
 bool sim_sleep(const uint64_t *p, uint64_t expected, bool timed)
 {
+	before_step();
 	return sim_engine->sleep(p, expected, timed, SITE);
 }
 
 void sim_wake(const uint64_t *p)
 {
+	before_step();
 	sim_engine->wake(p, SITE);
 }
 

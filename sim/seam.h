@@ -76,6 +76,13 @@ struct sim_engine {
 
 extern const struct sim_engine *sim_engine;
 
+/*
+ * If not NULL, called before each write, sleep and wake-up. It may choose not to
+ * return: that is how a scenario kills a thread. Nobody could tell a thread that
+ * is killed before a read from one that is killed before its next write.
+ */
+extern void (*sim_before_step)(void);
+
 uint64_t sim_load(const uint64_t *p, int order);
 void sim_store(uint64_t *p, uint64_t value, int order);
 uint64_t sim_exchange(uint64_t *p, uint64_t value, int order);

@@ -541,6 +541,7 @@ const struct checked_object checked_objects[] = {
 	{&semaphore_types[0], semaphore_scenarios},
 	{&seqlock_types[0], seqlock_scenarios},
 	{&lease_types[0], lease_scenarios},
+	{&shared_types[0], shared_scenarios},
 	{NULL, NULL},
 };
 
@@ -581,5 +582,7 @@ OUTSIDE void scenario_check(const struct scenario *scenario, const struct lock_t
 	sim_mutex_bypass = scenario->bypass != 0 ? scenario->bypass : 1 << 20;
 	sim_membarrier_works = !scenario->without_membarrier;
 	sim_impatient = false;
+	sim_before_step = NULL;
 	explore(&program, options, result);
+	sim_before_step = NULL;
 }

@@ -31,6 +31,7 @@ struct scenario {
 	bool without_membarrier;	   /* the system refuses it */
 	bool for_sleepers;		   /* small enough for locks that sleep */
 	const struct core_scenario *cores; /* NULL: threads have no CPUs */
+	bool takes_minutes;		   /* only with --full, or if it is named */
 };
 
 /* What more there is to a scenario for the core checker, sim/cores. */
@@ -63,6 +64,8 @@ extern const struct lock_type lease_types[];
 extern const struct scenario lease_scenarios[];
 extern const struct lock_type semaphore_types[];
 extern const struct scenario semaphore_scenarios[];
+extern const struct lock_type shared_types[];
+extern const struct scenario shared_scenarios[];
 
 /* The scenarios of such an object, or of all locks. */
 const struct scenario *scenarios_of(const struct lock_type *type);

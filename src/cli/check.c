@@ -252,6 +252,8 @@ static void add_usual_cases(const struct request *request, const struct lock_typ
 				 cores->full_episodes);
 		return;
 	}
+	if (scenario->takes_minutes && !request->full && request->scenario == NULL)
+		return;
 	if (type->parks) {
 		if (is_basic(scenario) || scenario->for_sleepers ||
 		    (request->full && finishes_parking(type, scenario)))

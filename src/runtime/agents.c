@@ -54,9 +54,7 @@ struct region_agent *pawl_region_claim(struct region *r, uint64_t name)
 		}
 		if (!pawl_cas_acq_rel(&agent->who, who, name)) /* [G] [W] */
 			continue;
-		/* Relaxed: ours now. */
-		pawl_store_release(&agent->first,
-				   pawl_load_relaxed(&agent->value) + 1); /* [W] */
+		pawl_store_release(&agent->first, region_next(r, agent)); /* [W] */
 		pawl_store_release(&agent->ahead, 0);			  /* [P] */
 		return agent;
 	}

@@ -54,7 +54,7 @@ enum { AGENT_FREE = 0, AGENT_LEFT = 1 };
 struct region_agent {
 	__attribute__((aligned(64))) pawl_atomic64 who;
 	pawl_atomic64 first; /* V2: the first value of this thread's */
-	pawl_atomic64 value; /* the last one drawn */
+	pawl_atomic64 value; /* the last one drawn; 0: none yet */
 	pawl_atomic64 ahead; /* whose departure that one awaits; 0 if nobody's */
 	pawl_atomic64 user;  /* process and attachment; for its own process */
 };
@@ -92,17 +92,20 @@ static inline struct region_agent *region_agent_of(const struct region *r, uint6
 	return number < r->agent_count ? &r->agents[number] : NULL;
 }
 
-/* The value that an agent draws next. */
-static inline uint64_t region_next(const struct region_agent *me)
+/* The value that an agent draws next; the first time it has only its number. */
+static inline uint64_t region_next(const struct region *r, const struct region_agent *me)
 {
-	return pawl_load_relaxed(&me->value) + 1; /* Relaxed: its own */
+	uint64_t number = (uint64_t)(me - r->agents);
+
+	/* Relaxed: its own. */
+	return (pawl_load_relaxed(&me->value) | number << REGION_COUNT_BITS) + 1;
 }
 
 /* Draws a value. Release, so that who reads a later `ahead` also sees that the
  * value has changed, and who sees that sees the owner it left behind. */
-static inline uint64_t region_draw(struct region_agent *me)
+static inline uint64_t region_draw(const struct region *r, struct region_agent *me)
 {
-	uint64_t mine = region_next(me);
+	uint64_t mine = region_next(r, me);
 
 	pawl_store_release(&me->value, mine); /* [P] */
 	return mine;

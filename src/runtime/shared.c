@@ -215,7 +215,7 @@ static int lock_slow(struct pawl_shared *s, unsigned mutex, bool wait,
 		     : pawl_region_try(&s->r, agent, mutex);
 	if (error == ETIMEDOUT)
 		lose_agent(agent);
-	mine.next = region_next(agent);
+	mine.next = region_next(&s->r, agent);
 	return error;
 }
 

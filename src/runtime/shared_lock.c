@@ -99,7 +99,7 @@ int pawl_region_try(struct region *r, struct region_agent *me, unsigned index)
 		/* While arrive stays, so do the records that were read (M4). */
 		return pawl_load_acquire(&m->arrive) == last ? ENOTRECOVERABLE
 							     : EBUSY; /* [P] */
-	mine = region_draw(me);
+	mine = region_draw(r, me);
 	pawl_store_release(&me->ahead, ahead);		 /* [P] */
 	if (!pawl_cas_acq_rel(&m->arrive, last, mine)) { /* [P] */
 		pawl_store_release(&me->ahead, 0);	 /* [P] */
@@ -146,7 +146,7 @@ int pawl_region_lock(struct region *r, struct region_agent *me, unsigned index,
 		     const struct pawl_deadline *deadline)
 {
 	struct region_mutex *m = &r->mutexes[index];
-	uint64_t mine = region_draw(me), ahead, published, ns = FIRST_LOOK_NS;
+	uint64_t mine = region_draw(r, me), ahead, published, ns = FIRST_LOOK_NS;
 	enum pawl_wake woken = PAWL_WOKEN;
 	enum turn turn;
 

@@ -71,9 +71,10 @@ static bool sound(const struct region *r)
 
 	for (i = 0; i < r->agent_count; i++) {
 		const struct region_agent *agent = &r->agents[i];
-
 		/* Relaxed, here and below: each word is judged by itself. */
-		if (region_agent_of(r, pawl_load_relaxed(&agent->value)) != agent ||
+		uint64_t value = pawl_load_relaxed(&agent->value);
+
+		if ((value != 0 && region_agent_of(r, value) != agent) ||
 		    region_agent_of(r, pawl_load_relaxed(&agent->ahead)) == NULL)
 			return false;
 	}
@@ -122,10 +123,10 @@ static void unmap(struct pawl_shared *s)
 	pawl_os_file_unmap(s, SHARED_FRONT + s->bytes);
 }
 
-/* Fills an empty file with a region; the header comes last, and makes it one. */
+/* Makes a region of an empty file: zeros, and a header. */
 static int fill(struct pawl_shared **region, int fd, const struct header *h)
 {
-	uint64_t bytes, i;
+	uint64_t bytes;
 	int error = pawl_os_file_size(fd, &bytes);
 
 	if (error == 0 && bytes != 0)
@@ -136,9 +137,6 @@ static int fill(struct pawl_shared **region, int fd, const struct header *h)
 		error = map(region, fd, h);
 	if (error != 0)
 		return error;
-	for (i = 0; i < h->agents; i++)
-		/* Relaxed: nobody else is there yet. */
-		pawl_store_relaxed(&(*region)->r.agents[i].value, i << REGION_COUNT_BITS);
 	error = pawl_os_file_write(fd, h, offsetof(struct header, fenced));
 	if (error != 0)
 		unmap(*region);

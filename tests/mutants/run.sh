@@ -44,6 +44,7 @@ judge() {
 	mutex | cond) sources="cond mutex park" ;;
 	hapax) sources=hapax_timed ;;
 	lease) sources="lease exit" ;;
+	shared) sources="shared_lock agents" ;;
 	*) sources= ;;
 	esac
 	for source in $sources; do

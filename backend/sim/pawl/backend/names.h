@@ -77,5 +77,18 @@
 #define pawl_lease_reopen	sim_lease_reopen
 #define pawl_lease_closed	sim_lease_closed
 #define pawl_lease_forget	sim_lease_forget
+#define pawl_region_claim	sim_region_claim
+#define pawl_region_free	sim_region_free
+#define pawl_region_lives	sim_region_lives
+#define pawl_region_try		sim_region_try
+#define pawl_region_lock	sim_region_lock
+#define pawl_region_owns	sim_region_owns
+#define pawl_region_holds	sim_region_holds
+#define pawl_region_consistent	sim_region_consistent
+#define pawl_region_wake_slow	sim_region_wake_slow
+#define pawl_os_barrier_all	sim_os_barrier_all
+#define pawl_os_sleep_shared	sim_os_sleep_shared
+#define pawl_os_wake_shared	sim_os_wake_shared
+#define pawl_os_thread_gone	sim_os_thread_gone
 
 #endif /* PAWL_BACKEND_NAMES_H */

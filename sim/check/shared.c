@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Scenarios of the mutex between processes: src/runtime/shared_lock.c and
+ * agents.c as they are, on a region of the simulated world. Some threads may be
+ * killed before each of their writes and sleeps.
+ *
+ * What the system does is played here. That a thread is gone is a word that it
+ * sets with its last breath; who sleeps is woken by a death once, which stands
+ * for the time after which a sleeper looks around by itself. Sleeps are not
+ * bounded otherwise, so a wake-up that is lost shows.
+ */
+#include "scenario.h"
+
+#include <runtime/os_shared.h>
+#include <runtime/region.h>
+
+#include <sim/explore/memory.h>
+
+#include <errno.h>
+#include <setjmp.h>
+
+#define OUTSIDE __attribute__((no_sanitize_thread))
+
+enum { THREADS = 3, FIRST_NAME = 2 };
+
+static struct world {
+	struct region_mutex mutex;
+	struct region_agent agents[THREADS];
+	struct region_entry entry;
+	pawl_atomic64 fenced;
+	pawl_atomic64 dead[THREADS];
+	pawl_atomic64 held; /* thread 0 has it, and the others may come */
+
+	/* Plain, under the mutex. */
+	uint64_t inside; /* who is, plus 1; left by one that dies there */
+	uint64_t told;	 /* how often a death inside was reported */
+	uint64_t entries;
+} * world;
+
+static struct region region;
+
+/* Of each thread, in this run; nobody else looks at it. */
+static struct {
+	bool mortal, born, dying;
+	unsigned deaths_known; /* a bit for each */
+	jmp_buf end;
+} lives[THREADS];
+static bool finished_by[THREADS];
+
+/* The system's side. */
+
+OUTSIDE bool pawl_os_barrier_all(void)
+{
+	return sim_heavy_fence();
+}
+
+OUTSIDE void pawl_os_wake_shared(const pawl_atomic64 *word)
+{
+	sim_wake(&word->raw);
+}
+
+OUTSIDE bool pawl_os_thread_gone(uint64_t name)
+{
+	return sim_load(&world->dead[name - FIRST_NAME].raw, SIM_ACQUIRE) != 0;
+}
+
+/* Whether somebody died of whom the caller has not heard. */
+OUTSIDE static bool hear_of_death(void)
+{
+	int me = explore_thread(), t;
+
+	for (t = 0; t < THREADS; t++) {
+		if (t == me || !lives[t].mortal || (lives[me].deaths_known >> t & 1))
+			continue;
+		/* An update: the one who dies comes before or after it, and if
+		 * after, it finds the caller on its way to sleep. */
+		if (sim_engine->fetch_add(&world->dead[t].raw, 0, SIM_ACQ_REL,
+					  __builtin_return_address(0)) != 0) {
+			lives[me].deaths_known |= 1u << t;
+			return true;
+		}
+	}
+	return false;
+}
+
+OUTSIDE enum pawl_wake pawl_os_sleep_shared(const pawl_atomic64 *word, uint32_t expected,
+					    const struct pawl_deadline *deadline,
+					    uint64_t ns)
+{
+	(void)ns;
+	if (deadline != NULL && sim_one_in(2))
+		return PAWL_LATE;
+	if (!hear_of_death())
+		sim_sleep(&word->raw, expected, false);
+	return PAWL_LOOK;
+}
+
+OUTSIDE static void perhaps_die(void)
+{
+	int me = explore_thread();
+
+	if (me < 0 || !lives[me].mortal || !lives[me].born || lives[me].dying ||
+	    !sim_one_in(2))
+		return;
+	lives[me].dying = true;
+	sim_exchange(&world->dead[me].raw, 1, SIM_ACQ_REL);
+	sim_fetch_add(&world->entry.wakes.raw, 1, SIM_ACQ_REL);
+	sim_wake(&world->entry.wakes.raw);
+	_longjmp(lives[me].end, 1);
+}
+
+/* The region. */
+
+static void set_up_for(unsigned mortals, unsigned agents)
+{
+	uint64_t t;
+
+	world = explore_allocate(sizeof(*world), 128);
+	memory_label(world, "region");
+	region = (struct region){
+		.fenced = &world->fenced,
+		.agents = world->agents,
+		.mutexes = &world->mutex,
+		.entries = &world->entry,
+		.agent_count = agents,
+		.mutex_count = 1,
+		.entry_mask = 0,
+	};
+	for (t = 0; t < THREADS; t++) {
+		lives[t].mortal = mortals >> t & 1;
+		lives[t].born = lives[t].dying = false;
+		lives[t].deaths_known = 0;
+		finished_by[t] = false;
+	}
+	sim_before_step = mortals != 0 ? perhaps_die : NULL;
+}
+
+/* Inside, as told by `result`: looks around, works, and leaves. */
+static void work_inside(int thread, int result)
+{
+	if (result == EOWNERDEAD) {
+		uint64_t last = pawl_load_relaxed(&world->mutex.depart);
+
+		/* Values of thread 0 are small numbers. */
+		if (lives[0].mortal && last != 0 && last >> REGION_COUNT_BITS == 0)
+			explore_fail(VERDICT_ASSERTION, "told of one who had left");
+		world->told++;
+		world->inside = 0;
+		if (pawl_region_consistent(&region, 0) != 0)
+			explore_fail(VERDICT_ASSERTION, "there was nothing to mend");
+	} else if (result != 0) {
+		explore_fail(VERDICT_ASSERTION, "lock returned %d", result);
+	}
+	if (world->inside != 0)
+		explore_fail(VERDICT_ASSERTION, "thread %d died inside, unreported",
+			     (int)world->inside - 1);
+	world->inside = (uint64_t)thread + 1;
+	world->entries++;
+	/* A death comes before a write: one here is a death inside. */
+	pawl_store_relaxed(&world->agents[thread].user, 1);
+	world->inside = 0;
+	region_unlock(&region, &world->mutex, 0, pawl_load_relaxed(&world->mutex.owner));
+}
+
+/* As pawl_shared_mutex_lock: the short way, or the long one. */
+static int lock(struct region_agent *me, const struct pawl_deadline *deadline)
+{
+	if (region_take(&world->mutex, me, region_next(&region, me)))
+		return 0;
+	return pawl_region_lock(&region, me, 0, deadline);
+}
+
+static void visit(int thread)
+{
+	work_inside(thread, lock(&world->agents[thread], NULL));
+}
+
+/* Runs until the end, or until it is killed. */
+static void run(void (*what)(int thread), int thread)
+{
+	if (_setjmp(lives[thread].end) == 0) {
+		if (thread < (int)region.agent_count)
+			pawl_store_release(&world->agents[thread].who,
+					   (uint64_t)thread + FIRST_NAME); /* [W] */
+		lives[thread].born = true;
+		what(thread);
+		finished_by[thread] = true;
+	}
+}
+
+/* Nobody is told more often than somebody died. */
+static void at_the_end(void *argument)
+{
+	uint64_t deaths = 0;
+	int t;
+
+	(void)argument;
+	for (t = 0; t < THREADS; t++)
+		deaths += explore_final(&world->dead[t].raw);
+	if (world->told > deaths)
+		explore_fail(VERDICT_ASSERTION, "%d deaths, and %d reported", (int)deaths,
+			     (int)world->told);
+}
+
+/* processes: lock and unlock; first come, first served. */
+static void nobody_dies(void *argument)
+{
+	(void)argument;
+	set_up_for(0, THREADS);
+}
+
+static void in_order(void *argument, int thread)
+{
+	(void)argument;
+	pawl_store_release(&world->agents[thread].who,
+			   (uint64_t)thread + FIRST_NAME); /* [W] */
+	explore_arrive(0, &world->mutex, sizeof(world->mutex), ADMIT_FIFO);
+	if (lock(&world->agents[thread], NULL) != 0)
+		explore_fail(VERDICT_ASSERTION, "lock failed");
+	explore_enter(0);
+	world->entries++;
+	explore_leave(0);
+	region_unlock(&region, &world->mutex, 0, pawl_load_relaxed(&world->mutex.owner));
+}
+
+static void all_came_in(void *argument)
+{
+	(void)argument;
+	if (world->entries != THREADS)
+		explore_fail(VERDICT_EXCLUSION, "%d sections counted as %d", THREADS,
+			     (int)world->entries);
+}
+
+/* killed: one dies at any step, or not; the other gets through, twice, so that
+ * it meets the dead in front of it and behind it. */
+static void one_dies(void *argument)
+{
+	(void)argument;
+	set_up_for(1, THREADS);
+}
+
+static void visit_twice(int thread)
+{
+	visit(thread);
+	visit(thread);
+}
+
+static void second_returns(void *argument, int thread)
+{
+	(void)argument;
+	run(thread == 0 ? visit : visit_twice, thread);
+}
+
+static void all_visit(void *argument, int thread)
+{
+	(void)argument;
+	run(visit, thread);
+}
+
+/* killed-both: two die, the third gets through. */
+static void two_die(void *argument)
+{
+	(void)argument;
+	set_up_for(3, THREADS);
+}
+
+/* killed-try: one dies, and another tries. */
+static void try_once(int thread)
+{
+	int error = pawl_region_try(&region, &world->agents[thread], 0);
+
+	if (error != EBUSY)
+		work_inside(thread, error);
+}
+
+static void last_tries(void *argument, int thread)
+{
+	(void)argument;
+	run(thread == 0 ? visit : try_once, thread);
+}
+
+/* With a holder to begin with, three threads do not take for ever. */
+static void hold(int thread)
+{
+	int error = lock(&world->agents[thread], NULL);
+
+	pawl_store_release(&world->held, 1);
+	work_inside(thread, error);
+}
+
+static void come_later(int thread)
+{
+	pawl_await_eq_acquire(&world->held, 1, PAWL_SPIN);
+	/* The short way was in vain; that is checked elsewhere. */
+	work_inside(thread, pawl_region_lock(&region, &world->agents[thread], 0, NULL));
+}
+
+/* killed-next: of two that wait for the holder one dies, or not. */
+static void second_dies(void *argument)
+{
+	(void)argument;
+	set_up_for(2, THREADS);
+}
+
+static void others_come_later(void *argument, int thread)
+{
+	(void)argument;
+	run(thread == 0 ? hold : come_later, thread);
+}
+
+/* gives-up: the same, but it gives up. */
+static void wait_a_while(int thread)
+{
+	static const struct pawl_deadline soon;
+	int error;
+
+	pawl_await_eq_acquire(&world->held, 1, PAWL_SPIN);
+	error = pawl_region_lock(&region, &world->agents[thread], 0, &soon);
+	if (error != ETIMEDOUT)
+		work_inside(thread, error);
+}
+
+static void second_gives_up(void *argument, int thread)
+{
+	(void)argument;
+	run(thread == 0 ? hold : thread == 1 ? wait_a_while : come_later, thread);
+}
+
+/* agents: one dies, and a third thread may get its agent; or none. */
+static void claim_and_visit(int thread)
+{
+	struct region_agent *agent;
+	unsigned i;
+
+	for (i = 0; i < region.agent_count; i++)
+		pawl_await_ne_acquire(&world->agents[i].who, AGENT_FREE, PAWL_SPIN);
+	agent = pawl_region_claim(&region, (uint64_t)thread + FIRST_NAME);
+	if (agent != NULL)
+		work_inside((int)(agent - world->agents), lock(agent, NULL));
+}
+
+static void two_agents(void *argument)
+{
+	(void)argument;
+	set_up_for(1, 2);
+}
+
+static void last_claims(void *argument, int thread)
+{
+	(void)argument;
+	run(thread == 2 ? claim_and_visit : visit, thread);
+}
+
+/* lost: who is told of a death unlocks without mending anything. */
+static void visit_carelessly(int thread)
+{
+	int error = lock(&world->agents[thread], NULL);
+
+	if (error == ENOTRECOVERABLE) {
+		/* Somebody has been told, and it was not us. */
+		if (pawl_load_relaxed(&world->mutex.state) != MUTEX_LOST)
+			explore_fail(VERDICT_ASSERTION, "it is not lost");
+		return;
+	}
+	if (pawl_load_relaxed(&world->mutex.state) == MUTEX_LOST)
+		explore_fail(VERDICT_ASSERTION, "it is lost, and not said to be");
+	world->told += error == EOWNERDEAD;
+	world->entries++;
+	region_unlock(&region, &world->mutex, 0, pawl_load_relaxed(&world->mutex.owner));
+}
+
+static void visit_carelessly_twice(int thread)
+{
+	visit_carelessly(thread);
+	visit_carelessly(thread);
+}
+
+static void all_are_careless(void *argument, int thread)
+{
+	(void)argument;
+	run(thread == 0 ? visit_carelessly : visit_carelessly_twice, thread);
+}
+
+OUTSIDE static bool always(const struct lock_type *type)
+{
+	(void)type;
+	return true;
+}
+
+OUTSIDE static enum verdict passes(const struct lock_type *type)
+{
+	(void)type;
+	return VERDICT_PASSED;
+}
+
+const struct lock_type shared_types[] = {
+	{.name = "shared", .base = "shared", .header = "pawl/shared.h"},
+	{.name = NULL},
+};
+
+const struct scenario shared_scenarios[] = {
+	{"killed", "one of two is killed at any step, the other gets through", 2, 2, 1, 1,
+	 always, passes, one_dies, second_returns, at_the_end, 0, false, false},
+	{"killed-try", "one is killed at any step, another tries", 2, 2, 1, 1, always,
+	 passes, one_dies, last_tries, at_the_end, 0, false, false},
+	{"lost", "who is told of a death does not mend anything", 2, 2, 1, 1, always,
+	 passes, one_dies, all_are_careless, at_the_end, 0, false, false},
+	{"agents", "one is killed, another may get its agent", 3, 3, 1, 1, always, passes,
+	 two_agents, last_claims, at_the_end, 0, false, false, .takes_minutes = true},
+	{"killed-next", "of two that wait one is killed at any step", 3, 3, 1, 1, always,
+	 passes, second_dies, others_come_later, at_the_end, 0, false, false,
+	 .takes_minutes = true},
+	{"gives-up", "of two that wait one gives up, or not", 3, 3, 1, 1, always, passes,
+	 nobody_dies, second_gives_up, at_the_end, 0, false, false,
+	 .takes_minutes = true},
+	{"processes", "three processes, in order of arrival", 3, 3, 1, 1, always, passes,
+	 nobody_dies, in_order, all_came_in, 0, false, false, .takes_minutes = true},
+	{"killed-both", "two of three are killed, the third gets through", 3, 3, 1, 1,
+	 always, passes, two_die, all_visit, at_the_end, 0, false, false,
+	 .takes_minutes = true},
+	{.name = NULL},
+};
