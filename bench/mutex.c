@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-static bool run(const struct bench_subject *subject, const struct bench_shape *shape,
-		struct bench_outcome *outcome)
+bool mutex_run(const struct bench_subject *subject, const struct bench_shape *shape,
+	       struct bench_outcome *outcome)
 {
 	static struct mutex_bench bench; /* outlives threads that cannot be joined */
 	struct mutex_thread *threads = workload_members(shape->threads, sizeof(*threads));
@@ -49,7 +49,7 @@ const struct workload workload_mutex = {
 	.about = "one central lock, a shared random number generator under it",
 	.source = "MutexBench: Reciprocating paper 7.1, Hemlock paper 5.1",
 	.unit = "ops/s",
-	.run = run,
+	.run = mutex_run,
 	.cs = 1,
 	.times_waits = true,
 };

@@ -69,6 +69,9 @@ struct workload {
 /* All of workloads.def, ended by NULL. */
 extern const struct workload *const workloads[];
 
+/* MutexBench, also for workloads that bring variants of a lock along. */
+workload_run mutex_run;
+
 /* What run() functions share. */
 
 /* Zeroed members for crew_run, kept off each other's lines; NULL if there is no
