@@ -98,8 +98,11 @@ judge() {
 
 for lock in "$@"; do
 	while IFS='|' read -r label wanted file script; do
-		case $label in '' | '#'*) continue ;; esac
-		label=$(trim "$label") wanted=$(trim "$wanted") file=$(trim "$file")
+		case $label in
+		'' | '#'*) continue ;;
+		+*) [ -n "${VERIFY:-}" ] || continue ;;
+		esac
+		label=$(trim "${label#+}") wanted=$(trim "$wanted") file=$(trim "$file")
 		verdict=$(judge "$lock" "$wanted" "$file" "$script")
 		known=$(grep "^$lock $label:" "$here/survivors.txt" | sed 's/^[^:]*: *//')
 		if echo "$wanted" | tr , '\n' | grep -qx "$verdict"; then

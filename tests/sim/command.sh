@@ -64,6 +64,12 @@ says out 'hemlock.h:.*HERE'
 expect 1 mcs --threads 3 --episodes 2 --limit 100 --scenario sections
 says out 'limit reached'
 
+expect 0 lease --scenario drain --json result.json
+says out '^lease .* cores .* passed$'
+says result.json '"model": *"cores"'
+expect 1 lease --scenario seize --limit 100
+says out 'limit reached'
+
 refuses "did you mean 'ticket'" tickat
 refuses "did you mean 'sections'" ticket --scenario section
 refuses "weak, tso or sc" ticket --model arm
