@@ -41,6 +41,9 @@ soak-leases: ## a hundred million sections of leases in each mode, also under TS
 	set -e; for mode in $(LEASE_MODES); do export PAWL_LEASE_MODE=$$mode; \
 		build/release/tests/soak/leases $(SOAK_SECTIONS); \
 		setarch -R build/tsan/tests/soak/leases $$(($(SOAK_SECTIONS) / 10)); done
+	cmake --preset release && cmake --build --preset release -j$(JOBS) --target shared_episodes shared_torture
+	build/release/tests/shared/shared_episodes 10000000
+	build/release/tests/shared/shared_torture 1000
 
 lint: ## check memory orders, cards and formatting
 	scripts/lint
