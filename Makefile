@@ -33,7 +33,7 @@ soak: deps ## ten minutes of everything at once under ASan, then under TSan
 	build/asan-ubsan/tests/soak/soak $(SOAK_SECONDS)
 	cmake --preset tsan && cmake --build --preset tsan -j$(JOBS) --target soak
 	setarch -R build/tsan/tests/soak/soak $(SOAK_SECONDS)
-	$(MAKE) soak-leases
+	$(MAKE) soak-leases soak-shared
 
 soak-leases: ## a hundred million sections of leases in each mode, also under TSan
 	cmake --preset release && cmake --build --preset release -j$(JOBS) --target leases
@@ -41,6 +41,8 @@ soak-leases: ## a hundred million sections of leases in each mode, also under TS
 	set -e; for mode in $(LEASE_MODES); do export PAWL_LEASE_MODE=$$mode; \
 		build/release/tests/soak/leases $(SOAK_SECTIONS); \
 		setarch -R build/tsan/tests/soak/leases $$(($(SOAK_SECTIONS) / 10)); done
+
+soak-shared: ## two processes, ten million episodes; eight processes, a thousand kills
 	cmake --preset release && cmake --build --preset release -j$(JOBS) --target shared_episodes shared_torture
 	build/release/tests/shared/shared_episodes 10000000
 	build/release/tests/shared/shared_torture 1000
@@ -60,4 +62,4 @@ clean: ## remove everything that was built
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' Makefile | expand -t 13
 
-.PHONY: all demo check bench sim verify soak soak-leases lint install deps clean help
+.PHONY: all demo check bench sim verify soak soak-leases soak-shared lint install deps clean help

@@ -251,19 +251,6 @@ static void second_returns(void *argument, int thread)
 	run(thread == 0 ? visit : visit_twice, thread);
 }
 
-static void all_visit(void *argument, int thread)
-{
-	(void)argument;
-	run(visit, thread);
-}
-
-/* killed-both: two die, the third gets through. */
-static void two_die(void *argument)
-{
-	(void)argument;
-	set_up_for(3, THREADS);
-}
-
 /* killed-try: one dies, and another tries. */
 static void try_once(int thread)
 {
@@ -415,8 +402,5 @@ const struct scenario shared_scenarios[] = {
 	 .takes_minutes = true},
 	{"processes", "three processes, in order of arrival", 3, 3, 1, 1, always, passes,
 	 nobody_dies, in_order, all_came_in, 0, false, false, .takes_minutes = true},
-	{"killed-both", "two of three are killed, the third gets through", 3, 3, 1, 1,
-	 always, passes, two_die, all_visit, at_the_end, 0, false, false,
-	 .takes_minutes = true},
 	{.name = NULL},
 };
