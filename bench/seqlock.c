@@ -41,30 +41,38 @@ static bool is_torn(const struct record *record)
 static void read_seqlock(void *member)
 {
 	struct seqlock_thread *me = member;
+	uint64_t episodes = 0;
+	bool torn = false;
 	struct record copy;
 
 	do {
 		pawl_seqlock_read(&shared.seq, shared.words, &copy, sizeof(copy),
 				  PAWL_SPIN);
-		me->torn |= is_torn(&copy);
-		me->episodes++;
+		torn |= is_torn(&copy);
+		episodes++;
 		/* Relaxed: only says when to end. */
 	} while (pawl_load_relaxed(me->stop) == 0);
+	me->torn = torn;
+	me->episodes = episodes;
 }
 
 static void read_rwlock(void *member)
 {
 	struct seqlock_thread *me = member;
+	uint64_t episodes = 0;
+	bool torn = false;
 	struct record copy;
 
 	do {
 		pthread_rwlock_rdlock(&shared.lock);
 		copy = shared.record;
 		pthread_rwlock_unlock(&shared.lock);
-		me->torn |= is_torn(&copy);
-		me->episodes++;
+		torn |= is_torn(&copy);
+		episodes++;
 		/* Relaxed: only says when to end. */
 	} while (pawl_load_relaxed(me->stop) == 0);
+	me->torn = torn;
+	me->episodes = episodes;
 }
 
 static const struct bench_subject seqlock = {.name = "seqlock", .loop = read_seqlock};

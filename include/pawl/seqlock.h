@@ -54,7 +54,8 @@ struct pawl_seqlock {
 /* How many words a record of this many bytes takes. */
 #define PAWL_SEQLOCK_WORDS(size) (((size) + sizeof(uint64_t) - 1) / sizeof(uint64_t))
 
-/* Copies of `size` bytes to and from words, each word by itself. */
+/* Copies of `size` bytes to and from words, each word by itself. Reading is to be
+ * fast: where the size is a constant, no loop is left of it. */
 
 static inline void pawl_seqlock_store(pawl_atomic64 *words, const void *from, size_t size)
 {
@@ -77,6 +78,7 @@ static inline void pawl_seqlock_load(void *to, const pawl_atomic64 *words, size_
 	char *bytes = (char *)to;
 	uint64_t word;
 
+#pragma GCC unroll 8
 	for (; size >= sizeof(word); size -= sizeof(word), bytes += sizeof(word)) {
 		word = pawl_load_relaxed(words++); /* Relaxed: between [A] and [G] */
 		memcpy(bytes, &word, sizeof(word));
