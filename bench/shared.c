@@ -30,27 +30,37 @@ struct shared_thread {
 static void lock_pawl(void *member)
 {
 	struct shared_thread *me = member;
+	struct shared_data *data = me->data;
+	uint64_t episodes = 0;
+	int error = 0;
 
 	do {
-		me->error |= pawl_shared_mutex_lock(me->region, 0);
-		me->data->count++;
-		me->error |= pawl_shared_mutex_unlock(me->region, 0);
-		me->episodes++;
+		error |= pawl_shared_mutex_lock(me->region, 0);
+		data->count++;
+		error |= pawl_shared_mutex_unlock(me->region, 0);
+		episodes++;
 		/* Relaxed: only says when to end. */
 	} while (pawl_load_relaxed(me->stop) == 0);
+	me->episodes = episodes;
+	me->error = error;
 }
 
 static void lock_robust(void *member)
 {
 	struct shared_thread *me = member;
+	struct shared_data *data = me->data;
+	uint64_t episodes = 0;
+	int error = 0;
 
 	do {
-		me->error |= pthread_mutex_lock(&me->data->robust);
-		me->data->count++;
-		me->error |= pthread_mutex_unlock(&me->data->robust);
-		me->episodes++;
+		error |= pthread_mutex_lock(&data->robust);
+		data->count++;
+		error |= pthread_mutex_unlock(&data->robust);
+		episodes++;
 		/* Relaxed: only says when to end. */
 	} while (pawl_load_relaxed(me->stop) == 0);
+	me->episodes = episodes;
+	me->error = error;
 }
 
 static const struct bench_subject shared = {.name = "shared", .loop = lock_pawl};
