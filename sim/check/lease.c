@@ -462,11 +462,12 @@ const struct lock_type lease_types[] = {
 };
 
 static const struct scene takeover = {.core = {2, 2, 3, 1, check}, .starts_free = true},
-			  by_cpu = {.core = {2, 1, 3, 1, check}},
-			  by_cid = {.core = {2, 1, 3, 1, check}, .mode = BY_CID},
+			  by_cpu = {.core = {2, 1, 2, 2, check}},
+			  by_cid = {.core = {2, 1, 2, 2, check}, .mode = BY_CID},
 			  by_thread = {.core = {2, 1, 3, 1, check}, .mode = BY_THREAD},
 			  fenced = {.core = {2, 1, 3, 1, check}, .mode = FENCED},
 			  interrupted = {.core = {2, 1, 2, 2, check}, .handler = handler},
+			  breaking = {.core = {2, 1, 3, 1, check}},
 			  meeting = {.core = {3, 1, 3, 1, check}},
 			  pool = {.core = {2, 1, 2, 2, check}, .has_pool = true};
 
@@ -482,7 +483,7 @@ const struct scenario lease_scenarios[] = {
 	{"fenced", "the same without membarrier", 1, 0, 0, 1, always, passes, set_up,
 	 seize_thread, NULL, 0, false, false, &fenced.core},
 	{"break", "a break that others finish, or a poll", 2, 0, 0, 1, always, passes,
-	 set_up, break_thread, NULL, 0, false, false, &by_cpu.core},
+	 set_up, break_thread, NULL, 0, false, false, &breaking.core},
 	{"meet", "a break comes between a seize and the lessee", 3, 3, 1, 1, always,
 	 passes, set_up, meet_thread, NULL, 0, false, false, &meeting.core},
 	{"drain", "one waits until it has the lease to itself", 2, 0, 0, 1, always,
