@@ -70,11 +70,11 @@ static int start(struct seat *seats, int threads)
 }
 
 double crew_run(int threads, crew_work *work, void *members, size_t size,
-		pawl_atomic64 *stop, double seconds)
+		pawl_atomic64 *stop, double warm_up, double seconds)
 {
 	struct seat *seats = calloc((size_t)threads, sizeof(*seats));
 	pthread_barrier_t barrier;
-	double started, stopped;
+	double started, stopped, warm = 0;
 	int i;
 
 	if (seats == NULL)
@@ -90,9 +90,14 @@ double crew_run(int threads, crew_work *work, void *members, size_t size,
 		return -1; /* seats and barrier are still in use */
 
 	pthread_barrier_wait(&barrier);
+	/* Relaxed, both: requests; what the threads did is ordered by the joins. */
+	if (warm_up > 0) {
+		sleep_until(now() + warm_up);
+		pawl_store_relaxed(stop, CREW_WARM); /* Relaxed. */
+		warm = now();
+	}
 	sleep_until(now() + seconds);
-	/* Relaxed: a request; what the threads did is ordered by the joins. */
-	pawl_store_relaxed(stop, 1);
+	pawl_store_relaxed(stop, CREW_END); /* Relaxed. */
 	stopped = now();
 
 	started = stopped;
@@ -103,5 +108,5 @@ double crew_run(int threads, crew_work *work, void *members, size_t size,
 	}
 	pthread_barrier_destroy(&barrier);
 	free(seats);
-	return stopped - started;
+	return stopped - (warm_up > 0 ? warm : started);
 }

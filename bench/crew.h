@@ -7,15 +7,20 @@
 
 typedef void crew_work(void *member);
 
+/* What *stop says, in this order; CREW_WARM only if there was a warm-up. */
+enum { CREW_GO, CREW_WARM, CREW_END };
+
 /*
  * Runs work(member) on as many threads, with consecutive members of `size`
  * bytes each; after so many seconds, or when interrupted, sets *stop, which
- * work looks at, and waits until all have returned. Returns the seconds from
- * the first start to the stop; or -1, with errno set, if the threads could not
- * be had. Those that could then wait for ever: the caller should exit.
+ * work looks at, to CREW_END and waits until all have returned. If there is a
+ * warm-up, which comes before those seconds, its end makes *stop CREW_WARM.
+ * Returns the seconds from the first start, or that end, to the stop; or -1,
+ * with errno set, if the threads could not be had. Those that could then wait
+ * for ever: the caller should exit.
  */
 double crew_run(int threads, crew_work *work, void *members, size_t size,
-		pawl_atomic64 *stop, double seconds);
+		pawl_atomic64 *stop, double warm_up, double seconds);
 
 /* Cuts the current run, and every later one, short. For signal handlers. */
 void crew_interrupt(void);

@@ -12,7 +12,7 @@ bool mutex_run(const struct bench_subject *subject, const struct bench_shape *sh
 	static struct mutex_bench bench; /* outlives threads that cannot be joined */
 	struct mutex_thread *threads = workload_members(shape->threads, sizeof(*threads));
 	struct tally tally = {0};
-	uint64_t seed = shape->seed;
+	uint64_t seed = shape->seed, episodes = 0;
 	double elapsed;
 	int i;
 
@@ -32,13 +32,18 @@ bool mutex_run(const struct bench_subject *subject, const struct bench_shape *sh
 	if (elapsed < 0)
 		return false; /* and some threads may still look at their members */
 	for (i = 0; i < shape->threads; i++) {
-		tally_add(&tally, threads[i].episodes);
-		waits_merge(&outcome->waits, &threads[i].waits);
+		const struct mutex_thread *t = &threads[i];
+		/* It may have got nowhere since the warm-up. */
+		bool counts = shape->warm_up == 0 || t->seen == CREW_WARM;
+
+		episodes += t->episodes;
+		tally_add(&tally, counts ? t->episodes - t->unheeded : 0);
+		waits_merge(&outcome->waits, &t->waits);
 	}
 	tally_report(&tally, elapsed, outcome);
+	outcome->episodes = episodes; /* CPU time and switches are those of all */
 	/* The replay: as many steps as the threads claim, from the same start. */
-	outcome->exclusive = bench.shared ==
-			     lcg_jump(shape->seed, tally.total * shape->cs);
+	outcome->exclusive = bench.shared == lcg_jump(shape->seed, episodes * shape->cs);
 	end_lock(subject, &bench.lock);
 	free(threads);
 	return true;
@@ -52,4 +57,5 @@ const struct workload workload_mutex = {
 	.run = mutex_run,
 	.cs = 1,
 	.times_waits = true,
+	.warms_up = true,
 };

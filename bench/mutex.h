@@ -8,6 +8,7 @@
 #ifndef PAWL_BENCH_MUTEX_H
 #define PAWL_BENCH_MUTEX_H
 
+#include "crew.h"
 #include "lcg.h"
 #include "waits.h"
 
@@ -32,6 +33,8 @@ struct mutex_thread {
 	PAWL_SEQUESTER struct mutex_bench *bench;
 	uint64_t own; /* the private generator; written back lest it be optimised away */
 	uint64_t episodes;
+	uint64_t unheeded;  /* those of the warm-up */
+	uint64_t seen;	    /* what stop said when the others began */
 	struct waits waits; /* only of a run that times them */
 };
 
@@ -42,23 +45,28 @@ static inline __attribute__((always_inline)) void mutex_episodes(struct mutex_th
 								 uint32_t ncs, bool timed)
 {
 	struct mutex_bench *bench = me->bench;
-	uint64_t own = me->own, episodes = 0;
+	uint64_t own = me->own, episodes = 0, phase = CREW_GO;
 
+	/* Relaxed, both: stop only says when to count anew, and when to end. */
 	do {
-		uint64_t before = timed ? waits_now() : 0;
+		me->seen = phase;
+		me->unheeded = episodes;
+		do {
+			uint64_t before = timed ? waits_now() : 0;
 
-		lock(&bench->lock);
-		if (timed)
-			waits_add(&me->waits, waits_now() - before);
-		bench->shared = lcg_walk(bench->shared, cs);
-		unlock(&bench->lock);
-		if (ncs > 0) {
-			own = lcg_next(own);
-			own = lcg_walk(own, lcg_below(own, ncs));
-		}
-		episodes++;
-		/* Relaxed: only says when to end. */
-	} while (pawl_load_relaxed(&bench->stop) == 0);
+			lock(&bench->lock);
+			if (timed)
+				waits_add(&me->waits, waits_now() - before);
+			bench->shared = lcg_walk(bench->shared, cs);
+			unlock(&bench->lock);
+			if (ncs > 0) {
+				own = lcg_next(own);
+				own = lcg_walk(own, lcg_below(own, ncs));
+			}
+			episodes++;
+		} while (pawl_load_relaxed(&bench->stop) == phase); /* Relaxed. */
+		phase = pawl_load_relaxed(&bench->stop);	    /* Relaxed. */
+	} while (phase != CREW_END);
 	me->own = own;
 	me->episodes = episodes;
 }

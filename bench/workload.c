@@ -46,7 +46,8 @@ double workload_crew(const struct bench_shape *shape, crew_work *work, void *mem
 
 	*outcome = (struct bench_outcome){.value = 0};
 	getrusage(RUSAGE_SELF, &before);
-	elapsed = crew_run(shape->threads, work, members, size, stop, shape->seconds);
+	elapsed = crew_run(shape->threads, work, members, size, stop, shape->warm_up,
+			   shape->seconds);
 	getrusage(RUSAGE_SELF, &after);
 	outcome->cpu_seconds = cpu_seconds(&after) - cpu_seconds(&before);
 	outcome->context_switches = switches(&after) - switches(&before);

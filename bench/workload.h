@@ -25,6 +25,7 @@ struct bench_shape {
 	uint32_t cs;  /* steps in the critical section */
 	uint32_t ncs; /* and outside of it */
 	double seconds;
+	double warm_up; /* seconds before those; 0 unless the workload warms up */
 	uint64_t seed;
 	bool time_waits; /* which costs two looks at the clock an episode */
 };
@@ -63,6 +64,7 @@ struct workload {
 	int least_threads, most_threads; /* 0: any number */
 	uint32_t cs, ncs;		 /* unless said otherwise; cs 0: it has neither */
 	bool times_waits;		 /* can do so, in a run of its own */
+	bool warms_up;			 /* can tell what comes after a warm-up */
 	const char *figures[WORKLOAD_FIGURES]; /* names, in JSON and in tables */
 };
 

@@ -20,7 +20,7 @@ struct bench_request {
 	struct numbers threads;
 	int cs, ncs; /* -1: not said */
 	int runs;
-	double seconds;
+	double seconds, warm_up;
 	uint64_t seed;
 	const char *json;
 	bool quick, dry_run, oversubscribe;

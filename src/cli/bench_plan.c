@@ -302,6 +302,7 @@ static bool plan_part(const struct bench_request *request,
 	}
 	part->workload = workload;
 	part->shape.seconds = request->seconds;
+	part->shape.warm_up = workload->warms_up ? request->warm_up : 0;
 	part->shape.cs = sections && request->cs >= 0 ? (uint32_t)request->cs
 						      : workload->cs;
 	part->shape.ncs = sections && request->ncs >= 0 ? (uint32_t)request->ncs
@@ -378,7 +379,7 @@ double plan_length(const struct bench_plan *plan)
 		bool timed = plan->time_waits && part->workload->times_waits;
 
 		seconds += (double)(part->count * (plan->runs + timed)) *
-			   part->shape.seconds;
+			   (part->shape.warm_up + part->shape.seconds);
 	}
 	return seconds;
 }

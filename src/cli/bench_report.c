@@ -335,6 +335,7 @@ static json_t *describe_row(const struct bench_part *part, const struct row *row
 		row->value.high, "confidence", row->value.confidence, "samples",
 		describe_samples(cell));
 
+	json_object_set_new(result, "warm_up", json_real(part->shape.warm_up));
 	json_object_set_new(result, "spread", number_or_null(row->spread));
 	json_object_set_new(result, "median_ops_per_s",
 			    number_or_null(median_of(cell, COLUMN(ops_per_s))));

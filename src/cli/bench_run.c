@@ -40,7 +40,8 @@ static void measure_cell(const struct bench_part *part, struct bench_cell *cell,
 	sample->ops_per_s = outcome.ops_per_s;
 	sample->fairness = outcome.fairness;
 	sample->cpu_ns = 1e9 * outcome.cpu_seconds / (double)outcome.episodes;
-	sample->switches = (double)outcome.context_switches / shape.seconds;
+	sample->switches = (double)outcome.context_switches /
+			   (shape.warm_up + shape.seconds);
 	memcpy(sample->figures, outcome.figures, sizeof(sample->figures));
 }
 

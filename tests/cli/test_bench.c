@@ -216,6 +216,20 @@ static void every_workload_runs_on_every_subject(void **state)
 	}
 }
 
+/* Did they count, there would be 200 times as many for the time. */
+static void episodes_of_the_warm_up_do_not_count(void **state)
+{
+	const struct bench_shape shape = {
+		.threads = 2, .cs = 1, .warm_up = 0.2, .seconds = 0.001, .seed = 1};
+	struct bench_outcome outcome;
+
+	(void)state;
+	assert_string_equal(workloads[0]->name, "mutex");
+	assert_true(workloads[0]->run(bench_subjects[0], &shape, &outcome));
+	assert_true(outcome.exclusive);
+	assert_true(outcome.value < 50 * (double)outcome.episodes / 0.2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -234,6 +248,7 @@ int main(void)
 		cmocka_unit_test(interval_of_nine_samples_leaves_out_one_at_each_end),
 		cmocka_unit_test(intervals_differ_only_if_they_are_apart),
 		cmocka_unit_test(every_workload_runs_on_every_subject),
+		cmocka_unit_test(episodes_of_the_warm_up_do_not_count),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
