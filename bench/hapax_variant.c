@@ -83,6 +83,15 @@ static inline uint64_t stage(const pawl_atomic64 *w, uint64_t value, enum pawl_w
 #define pawl_await_briefly_acquire stage
 #endif
 
+#ifdef ROLL_BACK
+/* Who takes a lock that was rolled back reads nothing of it but arrive. */
+static inline uint64_t arrive_after(pawl_atomic64 *w, uint64_t value)
+{
+	return pawl_exchange_acquire(w, value); /* pairs with [R] below */
+}
+#define pawl_exchange_relaxed arrive_after
+#endif
+
 #include <pawl/hapax_vw.h>
 
 #ifdef INVISIBLE
