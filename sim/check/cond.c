@@ -3,14 +3,11 @@
  * Scenarios of the condition variable. What is waited for is a plain word: a
  * race, or a wait that never ends, is a failure of the pair.
  */
-#include "scenario.h"
+#include "outside.h"
 
 #include <sim/explore/memory.h>
 
 #include "../../src/runtime/parking.h"
-
-/* What runs while no engine does must not be instrumented. */
-#define OUTSIDE __attribute__((no_sanitize_thread))
 
 struct state {
 	struct pawl_mutex mutex;
@@ -160,18 +157,6 @@ static void is_served(void *argument)
 	if (explore_final(&state->served) != 1)
 		explore_fail(VERDICT_ASSERTION, "the waiter was not served");
 	none_counted(argument);
-}
-
-OUTSIDE static bool always(const struct lock_type *type)
-{
-	(void)type;
-	return true;
-}
-
-OUTSIDE static enum verdict passes(const struct lock_type *type)
-{
-	(void)type;
-	return VERDICT_PASSED;
 }
 
 const struct lock_type cond_types[] = {

@@ -4,13 +4,11 @@
  * somebody else's barrier must have what one of its own would have given. Part
  * of the simulated world, like scenario.c.
  */
-#include "scenario.h"
+#include "outside.h"
 
 #include <sim/explore/memory.h>
 
 #include "../../src/runtime/fences.h"
-
-#define OUTSIDE __attribute__((no_sanitize_thread))
 
 enum { ASKERS = 2 };
 
@@ -57,18 +55,6 @@ static void one_has_seen(void *argument)
 		    explore_final(&scene->x_seen[i].raw) == 0)
 			explore_fail(VERDICT_ASSERTION,
 				     "neither side of the fence saw the other");
-}
-
-OUTSIDE static bool always(const struct lock_type *type)
-{
-	(void)type;
-	return true;
-}
-
-OUTSIDE static enum verdict passes(const struct lock_type *type)
-{
-	(void)type;
-	return VERDICT_PASSED;
 }
 
 const struct lock_type fence_types[] = {

@@ -5,7 +5,7 @@
  * a section touches goes through the seam, and so through the store buffers;
  * plain fields are ghosts, which all cores see at once.
  */
-#include "scenario.h"
+#include "outside.h"
 
 #include <sim/cores/cores.h>
 #include <sim/runtime.h>
@@ -15,9 +15,6 @@
 #include <pawl/runtime.h>
 
 #include <stdio.h>
-
-/* What runs while no engine does must not be instrumented. */
-#define OUTSIDE __attribute__((no_sanitize_thread))
 
 enum { LEASES = 2, NOBODY = -1 };
 
@@ -442,18 +439,6 @@ OUTSIDE static void check(const struct scenario *scenario, int threads, int epis
 	sim_barriers_aimed = scene->mode == BY_CPU;
 	cores_explore(&program, options, result);
 	sim_membarrier_works = sim_barriers_aimed = true;
-}
-
-OUTSIDE static bool always(const struct lock_type *type)
-{
-	(void)type;
-	return true;
-}
-
-OUTSIDE static enum verdict passes(const struct lock_type *type)
-{
-	(void)type;
-	return VERDICT_PASSED;
 }
 
 const struct lock_type lease_types[] = {

@@ -3,7 +3,7 @@
  * The scenarios. This file is part of the simulated world: its plain accesses
  * to what it allocated are checked for races like those of the locks.
  */
-#include "scenario.h"
+#include "outside.h"
 
 #include <sim/explore/memory.h>
 #include <sim/runtime.h>
@@ -11,9 +11,6 @@
 #include <pawl/mutex.h>
 
 #include <string.h>
-
-/* What runs while no engine does must not be instrumented. */
-#define OUTSIDE __attribute__((no_sanitize_thread))
 
 enum { LOCKS = 2 };
 
@@ -470,18 +467,6 @@ static void is_free(void *argument)
 
 	if (explore_final(&m->word.raw) != 0)
 		explore_fail(VERDICT_ASSERTION, "somebody left it locked");
-}
-
-OUTSIDE static bool always(const struct lock_type *type)
-{
-	(void)type;
-	return true;
-}
-
-OUTSIDE static enum verdict passes(const struct lock_type *type)
-{
-	(void)type;
-	return VERDICT_PASSED;
 }
 
 const struct scenario scenarios[] = {

@@ -2,13 +2,11 @@
 /*
  * Scenarios of pawl/semaphore.h. Part of the simulated world, like scenario.c.
  */
-#include "scenario.h"
+#include "outside.h"
 
 #include <sim/explore/memory.h>
 
 #include <pawl/semaphore.h>
-
-#define OUTSIDE __attribute__((no_sanitize_thread))
 
 static struct room {
 	struct pawl_semaphore s;
@@ -100,18 +98,6 @@ static void finished(void *argument)
 		explore_fail(VERDICT_ASSERTION, "%llu posts of %llu units",
 			     (unsigned long long)explore_final(&room->posted),
 			     (unsigned long long)room->visits);
-}
-
-OUTSIDE static bool always(const struct lock_type *type)
-{
-	(void)type;
-	return true;
-}
-
-OUTSIDE static enum verdict passes(const struct lock_type *type)
-{
-	(void)type;
-	return VERDICT_PASSED;
 }
 
 const struct lock_type semaphore_types[] = {

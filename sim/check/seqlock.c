@@ -3,13 +3,11 @@
  * Scenarios of pawl/seqlock.h: a record of two words that are always written
  * alike. Part of the simulated world, like scenario.c.
  */
-#include "scenario.h"
+#include "outside.h"
 
 #include <sim/explore/memory.h>
 
 #include <pawl/seqlock.h>
-
-#define OUTSIDE __attribute__((no_sanitize_thread))
 
 struct pair {
 	uint64_t left, right; /* number of the write: equal, and 1 or more */
@@ -110,18 +108,6 @@ static void at_rest(void *argument)
 		explore_fail(VERDICT_ASSERTION, "the record is not at rest at the end");
 	if (left == 0 || left != explore_final(&record->words[1].raw))
 		explore_fail(VERDICT_ASSERTION, "the record is a mixture at the end");
-}
-
-OUTSIDE static bool always(const struct lock_type *type)
-{
-	(void)type;
-	return true;
-}
-
-OUTSIDE static enum verdict passes(const struct lock_type *type)
-{
-	(void)type;
-	return VERDICT_PASSED;
 }
 
 const struct lock_type seqlock_types[] = {

@@ -9,7 +9,7 @@
  * for the time after which a sleeper looks around by itself. Sleeps are not
  * bounded otherwise, so a wake-up that is lost shows.
  */
-#include "scenario.h"
+#include "outside.h"
 
 #include <runtime/os_shared.h>
 #include <runtime/region.h>
@@ -18,8 +18,6 @@
 
 #include <errno.h>
 #include <setjmp.h>
-
-#define OUTSIDE __attribute__((no_sanitize_thread))
 
 enum { THREADS = 3, FIRST_NAME = 2 };
 
@@ -366,18 +364,6 @@ static void all_are_careless(void *argument, int thread)
 {
 	(void)argument;
 	run(thread == 0 ? visit_carelessly : visit_carelessly_twice, thread);
-}
-
-OUTSIDE static bool always(const struct lock_type *type)
-{
-	(void)type;
-	return true;
-}
-
-OUTSIDE static enum verdict passes(const struct lock_type *type)
-{
-	(void)type;
-	return VERDICT_PASSED;
 }
 
 const struct lock_type shared_types[] = {
