@@ -22,6 +22,7 @@ pawl_atomic64 sim_hapax_vw_slots[SIM_MAX_WAITING_SLOTS];
 size_t sim_waiting_slots = SIM_MAX_WAITING_SLOTS;
 unsigned sim_hapax_block_bits = 16;
 uint64_t sim_mutex_bypass = 1 << 20;
+bool sim_mutex_polls;
 bool sim_impatient;
 
 bool sim_barriers_aimed = true;

@@ -19,6 +19,7 @@ enum { SIM_MAX_WAITING_SLOTS = 4096 };
 extern size_t sim_waiting_slots;      /* a power of two, at most the above */
 extern unsigned sim_hapax_block_bits; /* at least 1 */
 extern uint64_t sim_mutex_bypass;     /* at least 1 */
+extern bool sim_mutex_polls;	      /* its waiters nap, and count unlocks */
 
 /* Whether a waiter may tire of a wait that has an end (pawl_await_briefly_*). */
 extern bool sim_impatient;

@@ -11,32 +11,38 @@
  * Departs    from nothing; docs/design/mutex.md says what was tried.
  * Cost       lock 1 RMW, unlock 0 RMW; 16 bytes, 0 = free.
  *
- * State (word, due): word is 1 while held, else 0. due is 0 while nobody is
- * queued; else the number of unlocks after which the lock goes to the head of
- * the queue instead of being set free.
+ * State (word, due): word is who holds it (the address of that thread's storage),
+ * or 0. due is 0 while nobody waits. Its lower half is the number of unlocks after
+ * which the lock goes to the head of the queue instead of being set free, 0 if
+ * nobody is queued; its upper half counts unlocks down for whoever polls.
  *
- *   (0, d) --lock--> (1, d) --unlock--> (0, 0)                    d = 0
- *                           --unlock--> (0, d - 1)                d > 1
- *                           --unlock--> (1, d'), the head owns    d = 1
+ *   (0, d) --lock--> (me, d) --unlock--> (0, 0)                   d = 0
+ *                            --unlock--> (0, d - 1)               d > 1
+ *                            --unlock--> (head, d'), it owns      d = 1
  *
  * Whoever does not get the lock polls for a while, then queues in the parking
  * table under the lock's address. The head of that queue competes with running
  * threads, the others sleep: a running thread need not wait for a sleeping one
  * to get going, and nobody is woken in vain.
  *
- *   I1  Only the holder changes word from 1.
- *   I2  due is PAWL_MUTEX_BYPASS when a thread becomes head, and each unlock
- *       counts it down; so the head is overtaken at most that often, plus once
- *       for an unlock that was under way. A head that wants its turn now stores
- *       1, and stores it again should an unlock have overwritten it.
+ *   I1  Only an unlock changes word from other than 0.
+ *   I2  The lower half of due is PAWL_MUTEX_BYPASS when a thread becomes head,
+ *       and each unlock counts it down. An unlock may overwrite what a head
+ *       stored at the same moment; a head that is awake and wants its turn
+ *       stores 1 until it has it, and one that sleeps is woken (I3) or naps: so
+ *       it is overtaken that often for each time that it wakes up, plus once.
  *   I3  A head that sleeps is counted in its bucket, so every later unlock
- *       wakes it; a head that is awake is not, so no unlock does.
+ *       wakes it, or sleeps for a stated time only; a head that is awake is not
+ *       counted, so no unlock wakes it.
+ *   I4  An unlock by another thread than the owner passes a full fence before it
+ *       looks for sleepers. So an owner that counts a sleeper, passes one too and
+ *       then finds itself the owner still, knows that the unlock will see it.
  *
  * Order      [A] pairs with [R], or with the grant in the runtime: a section
  *            happens before the next one.
  * Lifetime   [R] is unlock's last access to *m; what follows uses its address.
  *            due is read before. A grant touches the bucket and the head.
- * Checked    tests/locks/mutex.c; pawl check mutex; mutants A, R, I2, I3.
+ * Checked    tests/locks/mutex.c; pawl check mutex; mutants A, R, I2, I3, I4.
  */
 #ifndef PAWL_MUTEX_H
 #define PAWL_MUTEX_H
@@ -69,12 +75,18 @@ int pawl_mutex_lock_until(struct pawl_mutex *m, int clock, const struct timespec
 }
 #endif
 
+/* Who holds a mutex that this thread holds. */
+static inline uint64_t pawl_mutex_me(void)
+{
+	return pawl_address(pawl_self());
+}
+
 /* Takes *m if it looks free and is. */
 static inline bool pawl_mutex_take(struct pawl_mutex *m)
 {
 	/* Relaxed: spares a write that would fail; [A] decides. */
 	return pawl_load_relaxed(&m->word) == 0 &&
-	       pawl_cas_acquire(&m->word, 0, 1); /* [A] */
+	       pawl_cas_acquire(&m->word, 0, pawl_mutex_me()); /* [A] */
 }
 
 /* Returns true, owning *m, if it was free; never waits and never queues. */
@@ -92,7 +104,8 @@ static inline bool pawl_mutex_trylock(struct pawl_mutex *m)
 static inline void pawl_mutex_lock(struct pawl_mutex *m)
 {
 	pawl_note_locking(m, false);
-	if (__builtin_expect(!pawl_cas_acquire(&m->word, 0, 1), false)) /* [A] */
+	if (__builtin_expect(!pawl_cas_acquire(&m->word, 0, pawl_mutex_me()), /* [A] */
+			     false))
 		pawl_mutex_lock_slow(m);
 	pawl_note_locked(m, false, true);
 }
@@ -118,8 +131,11 @@ static inline int pawl_mutex_timedlock(struct pawl_mutex *m, int clock,
 static inline void pawl_mutex_unlock(struct pawl_mutex *m)
 {
 	pawl_note_unlocking(m);
-	/* Relaxed: I2 allows for one unlock that misses it. */
-	if (__builtin_expect(pawl_load_relaxed(&m->due) != 0, false)) {
+	/* Relaxed: I2 allows for one unlock that misses it; and word does not
+	 * change while it is ours. */
+	if (__builtin_expect(pawl_load_relaxed(&m->due) != 0 ||
+				     pawl_load_relaxed(&m->word) != pawl_mutex_me(),
+			     false)) {
 		pawl_mutex_unlock_slow(m);
 	} else {
 		pawl_store_release(&m->word, 0); /* [R] */

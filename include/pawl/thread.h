@@ -11,8 +11,18 @@
  *   pawl_self()           this thread's storage
  *   pawl_one_in(n)        true about once in n calls, at random
  *   pawl_spin_begin(spin, ns)
- *   pawl_spin_again(spin) lets a while pass before the next poll, longer each
- *                         time; false once ns nanoseconds are used up
+ *   pawl_spin_again(spin) lets a while pass before the next poll; false once ns
+ *                         nanoseconds are used up
+ *   pawl_spin_look(spin, w)
+ *                         what is in *w, relaxed; and how long it took to get here
+ *   pawl_spin_pace(spin, sections)
+ *                         so many sections have passed since the last poll: is
+ *                         that faster than the lock could go back and forth?
+ *   pawl_spin_told(w, value)
+ *                         polls while *w is value, if that has helped of late;
+ *                         true if it is another one now
+ *   pawl_spin_woken(told) this thread slept, and was woken at that time
+ *   pawl_wake_cost()      nanoseconds that it takes a sleeper to get up
  *   pawl_spin_while(w, value, ns)
  *                         polls while *w is value, for ns nanoseconds at most
  *   pawl_cpu_now(told)    the CPU that this thread runs on, read anew each time from
@@ -24,6 +34,11 @@
  *   PAWL_MUTEX_BYPASS     how many unlocks may pass over the head of a mutex's
  *                         queue; reached only by a head that cannot run, for one
  *                         that runs asks for its turn much sooner
+ *   PAWL_MUTEX_NAPS       how often such a head dozes, each time twice as long,
+ *                         before it asks
+ *   PAWL_MUTEX_TRIES      how often an arrival polls anew rather than sleep while
+ *                         the head that was woken has not got a CPU yet
+ *   PAWL_MUTEX_WATCHED    how many unlocks are counted for those who poll
  *   PAWL_GONE_BITS        log2 of how many lists there are of hapax waiters that
  *                         gave up
  *   PAWL_HAPAX_BLOCK_BITS log2 of how many hapax values a thread draws at once
@@ -62,11 +77,15 @@ struct pawl_thread {
 	bool exited;			    /* pawl_thread_exit has run */
 };
 
-/* How long somebody has been polling, and will go on to. */
+/* How long somebody has been polling, and will go on to; all on the clock. */
 struct pawl_spin {
-	uint64_t until; /* on the clock */
-	uint64_t pause; /* nanoseconds to let pass before the next poll */
+	uint64_t since, until;
+	uint64_t looked; /* when it last polled */
+	uint64_t pause;	 /* nanoseconds to let pass before the next poll */
+	uint64_t seen;	 /* by pawl_spin_look */
 };
+
+enum pawl_pace { PAWL_PACE_SLOW, PAWL_PACE_UNCLEAR, PAWL_PACE_FAST };
 
 #include <pawl/backend/thread.h>
 

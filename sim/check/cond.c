@@ -14,6 +14,7 @@ struct state {
 	struct pawl_cond cond;
 	uint64_t ready;	 /* plain: what is waited for */
 	uint64_t served; /* under the mutex: waiters that are done */
+	uint64_t passed; /* atomic: another thread may release the mutex */
 };
 
 static struct state *state;
@@ -73,6 +74,24 @@ static void signal_timed_thread(void *argument, int thread)
 		make_ready(pawl_cond_signal, false);
 	else
 		await_ready(true);
+}
+
+/* foreign: the owner signals while another thread releases the mutex for it. */
+static void foreign_thread(void *argument, int thread)
+{
+	(void)argument;
+	if (thread == 0) {
+		sim_await(SIM_AWAIT_EQ, &state->cond.waiters.raw, 1, 0, SIM_RELAXED);
+		pawl_mutex_lock(&state->mutex);
+		state->ready++;
+		sim_store(&state->passed, 1, SIM_RELEASE);
+		pawl_cond_signal(&state->cond);
+	} else if (thread == 1) {
+		sim_await(SIM_AWAIT_NE, &state->passed, 0, 0, SIM_ACQUIRE);
+		pawl_mutex_unlock(&state->mutex);
+	} else {
+		await_ready(false);
+	}
 }
 
 /* broadcast: the same with the other way to tell. */
@@ -169,6 +188,8 @@ const struct scenario cond_scenarios[] = {
 	 passes, set_up, signal_thread, is_served, 0, false, false},
 	{"signal-timed", "the same, and the waiter may give up", 2, 2, 1, 1, always,
 	 passes, set_up, signal_timed_thread, is_served, 1, false, false},
+	{"foreign", "one waits, one signals as another releases its mutex", 3, 3, 1, 1,
+	 always, passes, set_up, foreign_thread, is_served, 0, false, false},
 	{"broadcast", "one waits on a condition variable, one broadcasts", 2, 2, 1, 1,
 	 always, passes, set_up, broadcast_thread, is_served, 0, false, false},
 	{"all", "two wait without a mutex, one broadcasts", 3, 3, 1, 1, always, passes,

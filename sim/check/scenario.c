@@ -505,7 +505,7 @@ const struct scenario scenarios[] = {
 	 gives_up, passes, set_up, gone_free_thread, NULL, 0, false, false},
 	{"tired", "a visible waiter may leave its slot and go on unseen", 3, 3, 1, 1,
 	 tired_applies, passes, tired_set_up, sections_thread, finished, 0, false, false},
-	{"refused", "lock and unlock where membarrier is refused", 2, 2, 1, 4, sleeps,
+	{"refused", "lock and unlock where membarrier is refused", 2, 0, 1, 4, sleeps,
 	 passes, sections_set_up, sections_thread, finished, 0, true, true},
 	{"guard", "the lock that sleeping is built on", 3, 3, 1, 4, is_mutex, passes,
 	 sections_set_up, guard_thread, finished, 0, false, true},
@@ -517,6 +517,13 @@ const struct scenario scenarios[] = {
 	 set_up, timed_thread, is_free, 1, false, true},
 	{"granted", "two queue behind a holder, and every unlock grants", 3, 3, 1, 4,
 	 is_mutex, passes, sections_set_up, granted_thread, finished, 1, false, true},
+	{"polling", "waiters that poll, nap and count the unlocks meanwhile", 2, 2, 1, 4,
+	 is_mutex, passes, sections_set_up, sections_thread, finished, 0, false, true,
+	 .polls = true},
+	{"polling-bypass", "the same, and every unlock grants", 2, 2, 1, 4, is_mutex,
+	 passes, return_set_up, return_thread, finished, 1, false, true, .polls = true},
+	{"polling-timed", "the same, and a waiter may give up", 2, 2, 1, 4, is_mutex,
+	 passes, set_up, timed_thread, is_free, 0, false, true, .polls = true},
 	{.name = NULL},
 };
 
@@ -565,6 +572,7 @@ OUTSIDE void scenario_check(const struct scenario *scenario, const struct lock_t
 	sim_waiting_slots = scenario->waiting_slots;
 	sim_hapax_block_bits = 1; /* so that blocks end */
 	sim_mutex_bypass = scenario->bypass != 0 ? scenario->bypass : 1 << 20;
+	sim_mutex_polls = scenario->polls;
 	sim_membarrier_works = !scenario->without_membarrier;
 	sim_impatient = false;
 	sim_before_step = NULL;

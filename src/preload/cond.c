@@ -78,7 +78,7 @@ static bool withdraw(struct wait *w)
 	bucket = stray_bucket(w->stray);
 	pawl_bucket_lock(bucket);
 	/* Relaxed: stored under the lock only. */
-	signalled = pawl_load_relaxed(&w->me.state) != SLEEPER_ASLEEP;
+	signalled = pawl_load_relaxed(&w->me.state) > SLEEPER_ASLEEP;
 	if (!signalled)
 		pawl_bucket_remove(bucket, &w->me);
 	pawl_bucket_unlock(bucket);
@@ -90,18 +90,18 @@ static bool wake_stray(struct cond *c)
 {
 	struct pawl_bucket *bucket = stray_bucket(c);
 	struct pawl_sleeper *sleeper;
+	bool asleep = false;
 
 	pawl_bucket_lock(bucket);
 	sleeper = pawl_bucket_find(bucket->first, c);
 	if (sleeper != NULL) {
 		pawl_bucket_remove(bucket, sleeper);
-		pawl_store_release(&sleeper->state, SLEEPER_WOKEN); /* [V] */
+		asleep = pawl_sleeper_tell(sleeper, SLEEPER_WOKEN); /* [V] */
 	}
 	pawl_bucket_unlock(bucket);
-	if (sleeper == NULL)
-		return false;
-	pawl_os_wake(&sleeper->state);
-	return true;
+	if (asleep)
+		pawl_os_wake(&sleeper->state);
+	return sleeper != NULL;
 }
 
 static int signal_foreign(struct cond *c, bool all)
@@ -121,7 +121,7 @@ static int signal_foreign(struct cond *c, bool all)
 /* Gets the mutex back after a wait that a signal ended, or nothing did. */
 static int take_back(struct wait *w, bool signalled)
 {
-	bool queued = signalled && w->me.mutex != NULL;
+	bool queued = signalled && w->me.address != NULL;
 
 	if (w->stray != NULL)
 		pawl_fetch_add_relaxed(&strays, (uint64_t)-1); /* Relaxed: a count */
@@ -165,7 +165,7 @@ static bool sleep_cancellably(struct wait *w, const struct pawl_deadline *deadli
 	pthread_cleanup_push(cancelled, w);
 	stats_in_cond = true;
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
-	woken = pawl_sleep(&w->me, deadline);
+	woken = pawl_cond_sleep(&w->me, deadline);
 	pthread_setcanceltype(type, &type);
 	stats_in_cond = false;
 	pthread_cleanup_pop(0);

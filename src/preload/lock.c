@@ -262,18 +262,18 @@ static bool hand_over(struct mutex *m)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of(timed_address(m));
 	struct pawl_sleeper *waiter;
+	bool asleep = false;
 
 	pawl_bucket_lock(bucket);
 	waiter = pawl_bucket_find(bucket->first, timed_address(m));
 	if (waiter != NULL) {
 		pawl_bucket_remove(bucket, waiter);
-		pawl_store_release(&waiter->state, SLEEPER_GRANTED); /* [V] */
+		asleep = pawl_sleeper_tell(waiter, SLEEPER_GRANTED); /* [V] */
 	}
 	pawl_bucket_unlock(bucket);
-	if (waiter == NULL)
-		return false;
-	pawl_os_wake(&waiter->state);
-	return true;
+	if (asleep)
+		pawl_os_wake(&waiter->state);
+	return waiter != NULL;
 }
 
 /* E2. The last word is what a trylock reads first. */

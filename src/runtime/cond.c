@@ -3,6 +3,7 @@
 #include "parking.h"
 
 #include <pawl/cond.h>
+#include <pawl/thread.h>
 
 /* Changes c's count of waiters; requires its bucket's lock. */
 static void count_waiters(struct pawl_cond *c, int change)
@@ -17,10 +18,19 @@ void pawl_cond_enroll(struct pawl_cond *c, struct pawl_sleeper *me)
 	struct pawl_bucket *bucket = pawl_bucket_of(c);
 
 	me->address = c;
+	me->identity = pawl_mutex_me();
+	me->since = pawl_os_now();
 	pawl_bucket_lock(bucket);
 	pawl_bucket_append(bucket, me);
 	count_waiters(c, +1); /* I1 */
 	pawl_bucket_unlock(bucket);
+}
+
+bool pawl_cond_sleep(struct pawl_sleeper *me, const struct pawl_deadline *deadline)
+{
+	if (pawl_spin_told(&me->state, SLEEPER_WAITING))
+		return pawl_sleep(me, NULL); /* [W], at once */
+	return pawl_sleep(me, deadline);
 }
 
 bool pawl_cond_withdraw(struct pawl_cond *c, struct pawl_sleeper *me)
@@ -35,7 +45,7 @@ bool pawl_cond_withdraw(struct pawl_cond *c, struct pawl_sleeper *me)
 		pawl_bucket_remove(bucket, me);
 	}
 	pawl_bucket_unlock(bucket);
-	/* Signalled after all: in its mutex's queue, or about to be woken. */
+	/* Signalled after all: in its mutex's queue, or about to be told. */
 	if (signalled)
 		pawl_sleep(me, NULL);
 	return !signalled;
@@ -46,15 +56,16 @@ static int wait_until(struct pawl_cond *c, struct pawl_mutex *m,
 		      const struct pawl_deadline *deadline)
 {
 	struct pawl_sleeper me = {.mutex = m};
+	bool signalled;
 
 	pawl_cond_enroll(c, &me);
 	pawl_mutex_unlock(m);
-	if (!pawl_sleep(&me, deadline) && pawl_cond_withdraw(c, &me)) {
+	signalled = pawl_cond_sleep(&me, deadline) || !pawl_cond_withdraw(c, &me);
+	if (signalled && me.address == m)
+		pawl_mutex_lock_queued(m, &me); /* I2 */
+	else
 		pawl_mutex_lock(m);
-		return ETIMEDOUT;
-	}
-	pawl_mutex_lock_queued(m, &me); /* I2 */
-	return 0;
+	return signalled ? 0 : ETIMEDOUT;
 }
 
 void pawl_cond_wait_slow(struct pawl_cond *c, struct pawl_mutex *m)
@@ -71,85 +82,74 @@ int pawl_cond_wait_until(struct pawl_cond *c, struct pawl_mutex *m, int clock,
 	return error != 0 ? error : wait_until(c, m, &deadline);
 }
 
-/* Locks two buckets, which may be one, in an order that all agree on. */
-static void lock_both(struct pawl_bucket *a, struct pawl_bucket *b)
+/*
+ * Takes a waiter off c's list, which then is ours: it waits until it is told.
+ * Requires the bucket's lock.
+ */
+static void take(struct pawl_bucket *bucket, struct pawl_cond *c,
+		 struct pawl_sleeper *sleeper)
 {
-	pawl_bucket_lock(a < b ? a : b);
-	if (a != b)
-		pawl_bucket_lock(a < b ? b : a);
+	count_waiters(c, -1);
+	pawl_bucket_remove(bucket, sleeper);
+	sleeper->address = NULL;
+	sleeper->next = NULL;
 }
 
-static void unlock_both(struct pawl_bucket *a, struct pawl_bucket *b)
+/* The waiter to be told next, or NULL; requires the bucket's lock. */
+static struct pawl_sleeper *choose(struct pawl_bucket *bucket, struct pawl_cond *c,
+				   uint64_t now)
 {
-	pawl_bucket_unlock(a);
-	if (a != b)
-		pawl_bucket_unlock(b);
+	struct pawl_sleeper *first = pawl_bucket_find(bucket->first, c), *last;
+
+	if (first == NULL || now - first->since > 32 * pawl_wake_cost())
+		return first;
+	for (last = bucket->last; last->address != c; last = last->previous)
+		;
+	return last;
 }
 
 /*
- * Takes waiters that want no pawl_mutex back off c's list; requires the bucket's
- * lock. Returns them as a list of their own. Such a waiter is not woken yet, but
- * its address says that it will be.
+ * Tells a waiter that we have taken. If it sleeps and would find its mutex held,
+ * by us, it is moved to the mutex's queue instead.
  */
-static struct pawl_sleeper *take_others(struct pawl_bucket *bucket, struct pawl_cond *c,
-					bool all)
+static void tell(struct pawl_sleeper *sleeper, uint64_t now)
 {
-	struct pawl_sleeper *sleeper, *taken = NULL, **end = &taken;
+	struct pawl_mutex *m = sleeper->mutex;
 
-	while ((sleeper = pawl_bucket_find(bucket->first, c)) != NULL &&
-	       sleeper->mutex == NULL) {
-		count_waiters(c, -1);
-		pawl_bucket_remove(bucket, sleeper);
-		sleeper->address = NULL;
-		sleeper->next = NULL;
-		*end = sleeper;
-		end = &sleeper->next;
-		if (!all)
-			break;
+	/* Relaxed: if we own it, that does not change; if it does not sleep yet,
+	 * it costs no more than a look at its mutex. */
+	if (m != NULL && pawl_load_relaxed(&m->word) == pawl_mutex_me() &&
+	    pawl_load_relaxed(&sleeper->state) == SLEEPER_ASLEEP) {
+		if (pawl_mutex_enqueue(m, sleeper))
+			pawl_mutex_wake(m);
+		return;
 	}
-	return taken;
-}
-
-static void wake_others(struct pawl_sleeper *sleeper)
-{
-	while (sleeper != NULL) {
-		struct pawl_sleeper *next = sleeper->next;
-
-		pawl_store_release(&sleeper->state,
-				   SLEEPER_WOKEN); /* [V] pairs with [W], P3 */
+	sleeper->told = now;
+	if (pawl_sleeper_tell(sleeper, SLEEPER_WOKEN)) /* [V] */
 		pawl_os_wake(&sleeper->state);
-		sleeper = next;
-	}
 }
 
 void pawl_cond_signal_slow(struct pawl_cond *c, bool all)
 {
-	struct pawl_bucket *from = pawl_bucket_of(c), *to;
-	struct pawl_sleeper *sleeper, *others, *woken = NULL;
-	struct pawl_mutex *m;
+	struct pawl_bucket *bucket = pawl_bucket_of(c);
+	struct pawl_sleeper *sleeper, *next, *taken = NULL, **end = &taken;
+	uint64_t now = pawl_os_now();
 
-	/* All waiters have one mutex: whose bucket is it? */
-	pawl_bucket_lock(from);
-	others = take_others(from, c, all);
-	sleeper = pawl_bucket_find(from->first, c);
-	m = sleeper != NULL ? sleeper->mutex : NULL;
-	pawl_bucket_unlock(from);
-	wake_others(others);
-	if (m == NULL || (others != NULL && !all))
-		return;
-	to = pawl_bucket_of(m);
-
-	lock_both(from, to);
-	while ((sleeper = pawl_bucket_find(from->first, c)) != NULL &&
-	       sleeper->mutex == m) {
-		count_waiters(c, -1);
-		pawl_bucket_remove(from, sleeper);
-		if (pawl_mutex_enqueue(m, sleeper))
-			woken = sleeper;
-		if (!all)
-			break;
+	pawl_bucket_lock(bucket);
+	if (!all) {
+		taken = choose(bucket, c, now);
+		if (taken != NULL)
+			take(bucket, c, taken);
+	} else {
+		while ((sleeper = pawl_bucket_find(bucket->first, c)) != NULL) {
+			take(bucket, c, sleeper);
+			*end = sleeper;
+			end = &sleeper->next;
+		}
 	}
-	unlock_both(from, to);
-	if (woken != NULL)
-		pawl_os_wake(&woken->state);
+	pawl_bucket_unlock(bucket);
+	for (sleeper = taken; sleeper != NULL; sleeper = next) {
+		next = sleeper->next;
+		tell(sleeper, now);
+	}
 }

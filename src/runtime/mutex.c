@@ -1,37 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The slow half of pawl_mutex: polling, the queue, and its head. See
- * pawl/mutex.h for the state and I1 to I3.
+ * pawl/mutex.h for the state and I1 to I4.
  *
  * The queue of a mutex is the sleepers of its address in its bucket, in order.
  * The first is the head. It alone competes for the lock; it leaves the queue
  * only as the holder, or when its time is up. What the head does:
  *
- *   arrives,
- *   having polled --> insists (due = 1), --in vain--> sleeps, counted
- *                     polls on                            |
- *                       ^                          woken by unlock
- *                       |                                 v
- *                       `------------in vain------- polls for a while
+ *   arrives, having polled --> insists (due = 1), --in vain--> sleeps, counted
+ *                              polls on                            |
+ *                                ^                          woken by unlock
+ *                    has napped  |                                 v
+ *                    often enough `----- naps, glances <--in vain-- glances
  *
- * and at each step it may find the lock free, or be granted it.
+ * and at each step it may find the lock free, or be granted it. One that came
+ * just now, and is awake, can take over at once. One that has been asleep was
+ * passed over by threads that run: there are more than CPUs, and a hand-over
+ * costs those that run more than it brings, unless they have had it for long.
+ * While it naps no unlock wakes it. Should the lock come to rest meanwhile, it is
+ * late by the length of a nap, which is no longer than it had waited before.
  */
 #include "parking.h"
 
 #include <pawl/mutex.h>
 #include <pawl/thread.h>
 
+#define WATCH_SHIFT 32
+
 enum {
-	ARRIVAL_SPIN_NS = 30000, /* before queueing */
-	QUEUED_SPIN_NS = 3000,	 /* the same, when others queue already */
-	HEAD_SPIN_NS = 60000,	 /* of a head that was woken, before it insists */
-	INSIST_SPIN_NS = 20000,	 /* after that, before it sleeps */
-	YIELD_NS = 200000,	 /* between yields of who passes over a head */
-	CLOCK_EVERY = 32,	 /* unlocks that pass over a head */
+	INSIST_NS = 20000,  /* that a head polls and asks for its turn: then it sleeps */
+	UNSURE_NS = 1000000 /* of sleep that an unlock might not end */
 };
 
-/* When this thread last waited for a mutex in its queue, or for its CPU. */
-static __thread uint64_t waited;
+/* The lower half of due: unlocks until it is the head's turn. */
+static uint64_t turn_of(uint64_t due)
+{
+	return due & (((uint64_t)1 << WATCH_SHIFT) - 1);
+}
 
 /* A new head may be overtaken this often from now on (I2). Requires the bucket's
  * lock. Relaxed: it may be missed by one unlock that is under way. */
@@ -61,26 +66,88 @@ static void dequeue_owner(struct pawl_bucket *bucket, struct pawl_mutex *m,
 	}
 }
 
-/*
- * Polls for the lock; true if we got it. Ends early if it was granted. A head
- * that insists asks for it at each poll (I2).
- */
-static bool poll(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns, bool insist)
+/* How many unlocks there were since we last had them counted; 0 if that is not
+ * known, for somebody else has stored to due, or because there were too many. */
+static uint64_t passed(uint64_t due)
 {
+	uint64_t left = due >> WATCH_SHIFT;
+
+	return left != 0 ? PAWL_MUTEX_WATCHED - left : 0;
+}
+
+/* Has unlocks counted from now on. Relaxed: a hint, which takes nothing away from
+ * the lower half. */
+static void watch(struct pawl_mutex *m, uint64_t due)
+{
+	uint64_t watched = turn_of(due) + ((uint64_t)PAWL_MUTEX_WATCHED << WATCH_SHIFT);
+
+	if (due != watched)
+		(void)pawl_cas_relaxed(&m->due, due, watched);
+}
+
+enum outcome { TAKEN, IN_VAIN, CROWDED, CROWDED_OUT };
+
+/*
+ * Polls for the lock. Ends early if it was granted. One thread that takes the
+ * lock again and again, faster than it could come here, had better be left alone
+ * for a while; and, crowded, for longer if others are queued already. A head
+ * that insists asks for its turn at each poll (I2).
+ */
+static enum outcome poll(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns,
+			 bool insist)
+{
+	enum pawl_pace pace = PAWL_PACE_SLOW;
 	struct pawl_spin spin;
+	bool watching = false;
 
 	pawl_spin_begin(&spin, ns);
 	do {
-		if (pawl_mutex_take(m))
-			return true;
+		uint64_t due = pawl_spin_look(&spin, &m->due); /* Relaxed: a hint */
+
+		if (watching)
+			pace = pawl_spin_pace(&spin, passed(due));
+		if (pace == PAWL_PACE_SLOW && pawl_mutex_take(m))
+			return TAKEN;
+		if (pace == PAWL_PACE_FAST && turn_of(due) != 0)
+			return CROWDED;
 		/* Relaxed: only says when to stop; the caller looks again. */
 		if (me != NULL && pawl_load_relaxed(&me->state) == SLEEPER_GRANTED)
-			return false;
-		/* Relaxed: seen by the next unlock, or one soon after. */
-		if (insist && pawl_load_relaxed(&m->due) != 1)
+			return IN_VAIN;
+		watching = !insist;
+		if (watching)
+			watch(m, due);
+		else if (due != 1)
+			/* Relaxed: seen by the next unlock, or one soon after. */
 			pawl_store_relaxed(&m->due, 1);
 	} while (pawl_spin_again(&spin));
-	return false;
+	return IN_VAIN;
+}
+
+/*
+ * The head sleeps for ns nanoseconds, or until the lock is granted to it or its
+ * deadline has come. Nobody else wakes it: it is not counted.
+ */
+static int nap(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns,
+	       const struct pawl_deadline *deadline)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(m);
+	uint64_t until = pawl_os_now() + ns;
+	struct pawl_deadline soon = pawl_deadline_in(ns);
+	bool last = deadline != NULL && pawl_os_until(deadline) < ns;
+
+	pawl_bucket_lock(bucket);
+	/* Relaxed: stored under the lock only. */
+	if (pawl_load_relaxed(&me->state) != SLEEPER_GRANTED) {
+		pawl_bucket_uncount(bucket, me);
+		pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
+	}
+	pawl_bucket_unlock(bucket);
+	if (pawl_sleep(me, last ? deadline : &soon))
+		return EAGAIN;
+	if (last)
+		return ETIMEDOUT;
+	pawl_spin_woken(until);
+	return EAGAIN;
 }
 
 /*
@@ -92,7 +159,6 @@ static int sleep_as_head(struct pawl_mutex *m, struct pawl_sleeper *me, bool pat
 			 const struct pawl_deadline *deadline)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of(m);
-	struct pawl_deadline soon;
 
 	pawl_bucket_lock(bucket);
 	/* Relaxed: stored under the lock only. */
@@ -105,11 +171,8 @@ static int sleep_as_head(struct pawl_mutex *m, struct pawl_sleeper *me, bool pat
 	pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
 	pawl_bucket_count(bucket, me);			/* I3 */
 	pawl_bucket_unlock(bucket);
-	if (!pawl_park_fence() && deadline == NULL) {
-		soon = pawl_deadline_in(1000000);
-		pawl_sleep(me, &soon);
-		return pawl_mutex_take(m) ? 0 : EAGAIN;
-	}
+	if (!pawl_park_fence())
+		return nap(m, me, UNSURE_NS, deadline);
 	if (pawl_mutex_take(m)) /* P1 */
 		return 0;
 	return pawl_sleep(me, deadline) ? EAGAIN : ETIMEDOUT;
@@ -123,7 +186,7 @@ static int leave_late(struct pawl_bucket *bucket, struct pawl_mutex *m,
 		      struct pawl_sleeper *me)
 {
 	struct pawl_sleeper *next = NULL;
-	bool head;
+	bool head, asleep = false;
 
 	pawl_bucket_lock(bucket);
 	if (pawl_load_acquire(&me->state) == SLEEPER_GRANTED) { /* [W] pairs with [V] */
@@ -139,40 +202,46 @@ static int leave_late(struct pawl_bucket *bucket, struct pawl_mutex *m,
 		next = pawl_bucket_find(bucket->first, m);
 		if (next != NULL) {
 			begin_patience(m);
-			pawl_store_release(&next->state, SLEEPER_WOKEN); /* [V] */
+			asleep = pawl_sleeper_tell(next, SLEEPER_WOKEN); /* [V] */
 		} else {
 			pawl_store_relaxed(&m->due, 0); /* Relaxed: a hint */
 		}
 	}
 	pawl_bucket_unlock(bucket);
-	if (next != NULL)
+	if (asleep)
 		pawl_os_wake(&next->state);
 	return ETIMEDOUT;
 }
 
-/*
- * The life of a head, until it owns m (0) or is late (ETIMEDOUT). One that has
- * been asleep (`woken`) first lets those that run go on for a while. One that
- * came just now has polled already; if m is held for so long that it does not
- * get its turn at once, it had better not be handed the lock in its sleep.
- */
+/* The life of a head, until it owns m (0) or is late (ETIMEDOUT). */
 static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 		   const struct pawl_deadline *deadline)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of(m);
-	int error;
+	uint64_t rest = pawl_wake_cost();
+	int naps = woken ? 0 : PAWL_MUTEX_NAPS, error;
 
+	(void)pawl_cas_relaxed(&me->state, SLEEPER_WOKEN, SLEEPER_WAITING);
 	do {
+		bool insist = naps == PAWL_MUTEX_NAPS;
+
 		if (pawl_load_acquire(&me->state) ==
 		    SLEEPER_GRANTED) /* [W] pairs with [V] */
 			return 0;
-		if ((woken && poll(m, me, HEAD_SPIN_NS, false)) ||
-		    poll(m, me, INSIST_SPIN_NS, true))
+		if (poll(m, me, insist ? INSIST_NS : pawl_wake_cost() / 2, insist) ==
+		    TAKEN)
 			break;
-		error = sleep_as_head(m, me, !woken, deadline);
+		if (insist) {
+			error = sleep_as_head(m, me, !woken, deadline);
+			if (!woken)
+				naps = 0;
+			woken = true;
+		} else {
+			error = nap(m, me, rest << naps, deadline);
+			naps++;
+		}
 		if (error == ETIMEDOUT)
 			return leave_late(bucket, m, me);
-		woken = true;
 	} while (error != 0);
 	pawl_bucket_lock(bucket);
 	dequeue_owner(bucket, m, me);
@@ -183,22 +252,22 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of(m);
+	bool head;
 
+	pawl_bucket_lock(bucket);
 	sleeper->address = m;
 	pawl_bucket_append(bucket, sleeper);
-	if (pawl_bucket_find(bucket->first, m) != sleeper)
+	head = pawl_bucket_find(bucket->first, m) == sleeper;
+	if (head) {
+		begin_patience(m);
+		pawl_bucket_count(bucket, sleeper); /* I3, by I4 */
+	}
+	pawl_bucket_unlock(bucket);
+	if (!head)
 		return false;
-	begin_patience(m);
-	/* While m is held, mostly by our caller, a head that got up would only
-	 * be in the way: let it sleep, if the fence vouches that the unlock will
-	 * see it (I3). Relaxed: P1. */
-	pawl_bucket_count(bucket, sleeper);
-	if (pawl_load_relaxed(&m->word) != 0 && pawl_heavy_fence() &&
-	    pawl_load_relaxed(&m->word) != 0)
-		return false;
-	pawl_bucket_uncount(bucket, sleeper);
-	pawl_store_release(&sleeper->state, SLEEPER_WOKEN); /* [V] pairs with [W] */
-	return true;
+	pawl_full_fence(); /* [H] pairs with [H] in pawl_parked_really: I4 */
+	/* Relaxed: after the fence. */
+	return pawl_load_relaxed(&m->word) != pawl_mutex_me();
 }
 
 void pawl_mutex_lock_queued(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
@@ -209,34 +278,35 @@ void pawl_mutex_lock_queued(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
 static int lock_until(struct pawl_mutex *m, const struct pawl_deadline *deadline)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of(m);
-	struct pawl_sleeper me = {.address = m};
-	int error;
-	bool head;
+	struct pawl_sleeper me = {.address = m, .identity = pawl_mutex_me()};
+	struct pawl_sleeper *head;
+	enum outcome outcome;
+	int tries = PAWL_MUTEX_TRIES;
 
-	/* Relaxed: only decides how long to poll. */
-	if (poll(m, NULL,
-		 pawl_load_relaxed(&m->due) == 0 ? ARRIVAL_SPIN_NS : QUEUED_SPIN_NS,
-		 false))
-		return 0;
-
-	pawl_bucket_lock(bucket);
-	if (pawl_mutex_take(m)) {
+	do {
+		outcome = poll(m, NULL, pawl_wake_cost(), false);
+		if (outcome == TAKEN)
+			return 0;
+		pawl_bucket_lock(bucket);
+		if (pawl_mutex_take(m)) {
+			pawl_bucket_unlock(bucket);
+			return 0;
+		}
+		head = pawl_bucket_find(bucket->first, m);
+		/* Relaxed: only says whether it got up. */
+		if (outcome == IN_VAIN && head != NULL && tries-- > 0 &&
+		    pawl_load_relaxed(&head->state) == SLEEPER_WOKEN)
+			outcome = CROWDED_OUT;
+		else
+			pawl_bucket_append(bucket, &me);
+		if (head == NULL)
+			begin_patience(m);
 		pawl_bucket_unlock(bucket);
-		return 0;
-	}
-	head = pawl_bucket_find(bucket->first, m) == NULL;
-	pawl_bucket_append(bucket, &me);
-	if (head) {
-		begin_patience(m);
-		pawl_store_relaxed(&me.state, SLEEPER_WOKEN); /* Relaxed: locked */
-	}
-	pawl_bucket_unlock(bucket);
+	} while (outcome == CROWDED_OUT);
 
-	if (!head && !pawl_sleep(&me, deadline))
+	if (head != NULL && !pawl_sleep(&me, deadline))
 		return leave_late(bucket, m, &me);
-	error = compete(m, &me, !head, deadline);
-	waited = pawl_os_now();
-	return error;
+	return compete(m, &me, head != NULL, deadline);
 }
 
 void pawl_mutex_lock_slow(struct pawl_mutex *m)
@@ -252,11 +322,14 @@ int pawl_mutex_lock_until(struct pawl_mutex *m, int clock, const struct timespec
 	return error != 0 ? error : lock_until(m, &deadline);
 }
 
-/* Sets m free, and wakes the head if it sleeps. */
+/* Sets m free, and wakes the head if it sleeps and is counted. */
 static void set_free(struct pawl_mutex *m)
 {
+	/* Relaxed: it changes only if it is ours to change. */
+	bool foreign = pawl_load_relaxed(&m->word) != pawl_mutex_me();
+
 	pawl_store_release(&m->word, 0); /* [R] of pawl/mutex.h: our last access */
-	if (pawl_parked_near(m))
+	if (foreign || pawl_parked_near(m))
 		pawl_mutex_wake(m);
 }
 
@@ -276,43 +349,32 @@ static void grant(struct pawl_mutex *m)
 		return;
 	}
 	dequeue_owner(bucket, m, head);
-	/* Relaxed: stored under the lock only. */
-	asleep = pawl_load_relaxed(&head->state) == SLEEPER_ASLEEP;
-	pawl_store_release(&head->state, SLEEPER_GRANTED); /* [V] P3 */
+	/* Relaxed: the head learns it by [V], all others by [R]. */
+	pawl_store_relaxed(&m->word, head->identity);
+	asleep = pawl_sleeper_tell(head, SLEEPER_GRANTED); /* [V] P3 */
 	pawl_bucket_unlock(bucket);
 	if (asleep)
 		pawl_os_wake(&head->state);
 }
 
-/*
- * We pass over the head, which was woken and is not here. It may be waiting for
- * this very CPU, and the scheduler may let it wait for milliseconds: yields, if
- * this thread has not waited for some time.
- */
-static void make_room(void)
-{
-	if (pawl_os_now() - waited < YIELD_NS)
-		return;
-	pawl_os_yield();
-	waited = pawl_os_now();
-}
-
-/* Unlock while somebody is queued: counts, and either hands over or sets free. */
+/* Unlock while somebody waits, or by another thread than the owner: counts, and
+ * either hands over or sets free. */
 void pawl_mutex_unlock_slow(struct pawl_mutex *m)
 {
 	/* Relaxed: I2 allows for a count that the head overwrites, or that
 	 * overwrites the head's. */
-	uint64_t due = pawl_load_relaxed(&m->due);
+	uint64_t due = pawl_load_relaxed(&m->due), turn = turn_of(due);
 
-	if (due == 1) {
+	if (turn == 1) {
 		grant(m);
 		return;
 	}
-	if (due > 1)
-		pawl_store_relaxed(&m->due, due - 1);
+	if (turn != 0)
+		due--;
+	if (due >> WATCH_SHIFT != 0)
+		due -= (uint64_t)1 << WATCH_SHIFT;
+	pawl_store_relaxed(&m->due, due);
 	set_free(m);
-	if (due % CLOCK_EVERY == 0 && due != PAWL_MUTEX_BYPASS)
-		make_room(); /* of m we have but the address by now */
 }
 
 /* After an unlock that found somebody counted: wakes the head if it sleeps. */
@@ -320,6 +382,7 @@ void pawl_mutex_wake(const struct pawl_mutex *m)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of(m);
 	struct pawl_sleeper *head;
+	bool asleep = false;
 
 	if (!pawl_parked_really(bucket))
 		return;
@@ -327,11 +390,9 @@ void pawl_mutex_wake(const struct pawl_mutex *m)
 	head = pawl_bucket_find(bucket->first, m);
 	if (head != NULL && head->counted) {
 		pawl_bucket_uncount(bucket, head);
-		pawl_store_release(&head->state, SLEEPER_WOKEN); /* [V] P3 */
-	} else {
-		head = NULL;
+		asleep = pawl_sleeper_tell(head, SLEEPER_WOKEN); /* [V] P3 */
 	}
 	pawl_bucket_unlock(bucket);
-	if (head != NULL)
+	if (asleep)
 		pawl_os_wake(&head->state);
 }

@@ -12,8 +12,13 @@ enum { PARK_LOOK_NS = 20 * 1000 * 1000 };
 struct pawl_bucket pawl_buckets[1 << PAWL_BUCKET_BITS];
 
 /* What wanted is when nobody is: 1 where every waker must pass a full fence,
- * for want of a heavy one. */
+ * for want of a heavy one. It becomes 1 when that is true of all buckets; until
+ * then wakers look once too often, and after it not once too rarely. */
 static pawl_atomic64 nobody;
+static pawl_atomic64 raising; /* somebody sees to it */
+static uint64_t raised;	      /* when nobody became 1, on the clock */
+/* By then the store of a waker that looked before that has long been seen. */
+enum { SETTLED_NS = 1000 * 1000 * 1000 };
 
 void pawl_bucket_lock(struct pawl_bucket *bucket)
 {
@@ -79,8 +84,8 @@ static void fence_all_wakers(void)
 {
 	struct pawl_bucket *bucket;
 
-	/* Relaxed: whoever comes second finds nothing left to do. */
-	if (!pawl_cas_relaxed(&nobody, 0, 1))
+	/* Relaxed: whoever comes second must not sleep for long. */
+	if (!pawl_cas_relaxed(&raising, 0, 1))
 		return;
 	for (bucket = pawl_buckets; bucket < pawl_buckets + (1 << PAWL_BUCKET_BITS);
 	     bucket++) {
@@ -90,31 +95,53 @@ static void fence_all_wakers(void)
 				   pawl_load_relaxed(&bucket->wanted) + 1);
 		pawl_bucket_unlock(bucket);
 	}
+	raised = pawl_os_now();
+	pawl_store_release(&nobody, 1); /* [N] */
 }
 
 bool pawl_park_fence(void)
 {
-	bool before = pawl_load_relaxed(&nobody) == 0; /* Relaxed: changes once */
+	bool before = pawl_load_acquire(&nobody) == 0; /* [M] pairs with [N] */
 
 	if (pawl_heavy_fence()) /* [H] pairs with [L] in pawl/park.h */
 		return true;
-	fence_all_wakers();
-	return !before;
+	if (before)
+		fence_all_wakers();
+	return !before && pawl_os_now() - raised > SETTLED_NS;
 }
 
 bool pawl_parked_really(const struct pawl_bucket *bucket)
 {
+	uint64_t nobody_now;
+
 	pawl_full_fence(); /* [H] pairs with [H], where there is no heavy one */
-	/* Relaxed: after the fence; too high does no harm (P2). */
-	return pawl_load_relaxed(&bucket->wanted) != pawl_load_relaxed(&nobody);
+	/* Relaxed: after the fence; too high does no harm (P2). nobody first: it
+	 * must not be newer than wanted. */
+	nobody_now = pawl_load_acquire(&nobody); /* [M] pairs with [N] */
+	return pawl_load_relaxed(&bucket->wanted) != nobody_now;
+}
+
+bool pawl_sleeper_tell(struct pawl_sleeper *sleeper, enum sleeper_state state)
+{
+	return pawl_exchange_release(&sleeper->state, state) ==
+	       SLEEPER_ASLEEP; /* [V] pairs with [W], P3 */
 }
 
 bool pawl_sleep(struct pawl_sleeper *sleeper, const struct pawl_deadline *deadline)
 {
+	bool slept = false;
+
+	/* Relaxed: it tells nothing but that we must be woken. Fails if we are
+	 * told already, or sleep for the second time. */
+	(void)pawl_cas_relaxed(&sleeper->state, SLEEPER_WAITING, SLEEPER_ASLEEP);
 	while (pawl_load_acquire(&sleeper->state) ==
 	       SLEEPER_ASLEEP) /* [W] pairs with [V] */
 		if (!pawl_os_sleep(&sleeper->state, SLEEPER_ASLEEP, deadline))
 			return false;
+		else
+			slept = true;
+	if (slept && sleeper->told != 0)
+		pawl_spin_woken(sleeper->told);
 	return true;
 }
 
@@ -183,8 +210,8 @@ void pawl_park_for(const pawl_atomic64 *w, enum pawl_until until, uint64_t value
 		return;
 	/* Not woken: leave, unless somebody is waking us this moment. */
 	pawl_bucket_lock(bucket);
-	/* Relaxed: stored under the lock only. */
-	if (pawl_load_relaxed(&me.state) == SLEEPER_ASLEEP) {
+	/* Relaxed: others change it under the lock only. */
+	if (pawl_load_relaxed(&me.state) <= SLEEPER_ASLEEP) {
 		pawl_bucket_uncount(bucket, &me);
 		pawl_bucket_remove(bucket, &me);
 	}
@@ -195,6 +222,7 @@ void pawl_unpark(const pawl_atomic64 *w, uint64_t value)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of(w);
 	struct pawl_sleeper *sleeper;
+	bool asleep = false;
 
 	do {
 		if (!pawl_parked_really(bucket))
@@ -207,10 +235,10 @@ void pawl_unpark(const pawl_atomic64 *w, uint64_t value)
 		if (sleeper != NULL) {
 			pawl_bucket_uncount(bucket, sleeper);
 			pawl_bucket_remove(bucket, sleeper);
-			pawl_store_release(&sleeper->state, SLEEPER_WOKEN); /* [V] P3 */
+			asleep = pawl_sleeper_tell(sleeper, SLEEPER_WOKEN);
 		}
 		pawl_bucket_unlock(bucket);
-		if (sleeper != NULL)
+		if (sleeper != NULL && asleep)
 			pawl_os_wake(&sleeper->state); /* an address, no more */
 	} while (sleeper != NULL);
 }
@@ -220,11 +248,13 @@ void pawl_park_forget(void)
 {
 	struct pawl_bucket *bucket;
 
+	/* Relaxed, here and below: nobody else is there. Who was raising is not
+	 * either. */
+	pawl_store_relaxed(&raising, pawl_load_relaxed(&nobody));
 	for (bucket = pawl_buckets; bucket < pawl_buckets + (1 << PAWL_BUCKET_BITS);
 	     bucket++) {
 		bucket->first = NULL;
 		bucket->last = NULL;
-		/* Relaxed: nobody else is there. */
 		pawl_store_relaxed(&bucket->lock, 0);
 		pawl_store_relaxed(&bucket->wanted, pawl_load_relaxed(&nobody));
 	}

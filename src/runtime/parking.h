@@ -12,15 +12,17 @@
 #include <pawl/mutex.h>
 
 enum sleeper_state {
-	SLEEPER_ASLEEP, /* or about to be */
-	SLEEPER_WOKEN,	/* must look for itself */
-	SLEEPER_GRANTED /* owns what it was waiting for; it is off the list */
+	SLEEPER_WAITING, /* awake, and looks at its state */
+	SLEEPER_ASLEEP,	 /* or about to be: who tells it must wake it */
+	SLEEPER_WOKEN,	 /* must look for itself */
+	SLEEPER_GRANTED	 /* owns what it was waiting for; it is off the list */
 };
 
 /*
  * A waiting thread, on its stack. All but `state` belongs to the bucket's lock
- * while it is in the list; state is stored under the lock, and is the last
- * thing a waker touches (P3).
+ * while it is in the list, and to whoever took it off the list after that.
+ * Others change state by pawl_sleeper_tell alone, which is the last thing that
+ * they do to a sleeper (P3).
  */
 struct pawl_sleeper {
 	pawl_atomic64 state;
@@ -29,8 +31,11 @@ struct pawl_sleeper {
 	bool counted;		  /* in the bucket's `wanted` */
 	enum pawl_until until;	  /* pawl_park's only */
 	uint64_t value;		  /* pawl_park's only */
+	uint64_t identity;	  /* pawl_mutex's: the owner, should it be granted */
 	struct pawl_mutex *mutex; /* pawl_cond's only: which one it wants back, or
 				   * NULL: it then is simply woken */
+	uint64_t since;		  /* pawl_cond's only: when it came, on the clock */
+	uint64_t told;		  /* and when it was woken, if it was */
 };
 
 /* A lock in one word, for a bucket; see guard.c. */
@@ -56,32 +61,39 @@ bool pawl_parked_really(const struct pawl_bucket *bucket);
 
 /*
  * The sleeper's side of P1, between counting itself and its last look at the
- * word. Returns false where only bounded sleeps are safe: the system has just
- * refused the heavy fence for the first time, and a waker may have slipped by.
+ * word. Returns false where only bounded sleeps are safe: the system has refused
+ * the heavy fence, not long ago, and a waker may have slipped by before.
  */
 bool pawl_park_fence(void);
 
-/* Sleeps while the state is ASLEEP; false if the deadline passed first. */
+/* Sleeps until somebody has told it something; false if the deadline passed
+ * first. Nobody can tell before, or after, but under the bucket's lock. */
 bool pawl_sleep(struct pawl_sleeper *sleeper, const struct pawl_deadline *deadline);
 
+/* Tells a sleeper WOKEN or GRANTED, and returns true if it must be woken with
+ * pawl_os_wake(&sleeper->state), which may wait until locks are gone. */
+bool pawl_sleeper_tell(struct pawl_sleeper *sleeper, enum sleeper_state state);
+
 /*
- * A sleeper of another kind joins m's queue; requires m's bucket's lock. Returns
- * true if it is the head of a mutex that looks free: it is marked woken, and the
- * caller must wake it once the bucket's lock is gone. The sleeper must call
- * pawl_mutex_lock_queued when it wakes up, and holds m when that returns.
+ * A sleeper of another kind, which sleeps, joins the queue of m, which the
+ * caller owns; so the caller's unlock will see to it. Returns true if another
+ * thread has released m meanwhile: the caller must then pawl_mutex_wake(m). The
+ * sleeper must call pawl_mutex_lock_queued when it wakes up, and holds m when
+ * that returns.
  */
 bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper);
 void pawl_mutex_lock_queued(struct pawl_mutex *m, struct pawl_sleeper *sleeper);
 
 /*
  * A wait in steps, for whoever has another lock than pawl_mutex or another way
- * to be interrupted: enroll while holding the lock, let go of it, pawl_sleep. If
- * that ends in time, the wait is over: a sleeper with a mutex must then call
- * pawl_mutex_lock_queued, another one gets its lock as it likes. Otherwise
- * withdraw, which returns true if no signal has come; false means that one has,
- * and that the wait is over.
+ * to be interrupted: enroll while holding the lock, let go of it, sleep. If that
+ * ends in time, the wait is over: a sleeper with an address is in the queue of
+ * that mutex, its own, and must call pawl_mutex_lock_queued; another one gets
+ * its lock as anybody would. Otherwise withdraw, which returns true if no signal
+ * has come; false means that one has, and that the wait is over.
  */
 void pawl_cond_enroll(struct pawl_cond *c, struct pawl_sleeper *me);
+bool pawl_cond_sleep(struct pawl_sleeper *me, const struct pawl_deadline *deadline);
 bool pawl_cond_withdraw(struct pawl_cond *c, struct pawl_sleeper *me);
 
 /* Turns what callers pass into a deadline; 0, or EINVAL. */

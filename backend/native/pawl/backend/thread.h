@@ -10,6 +10,9 @@
 #define PAWL_HAPAX_BLOCK_BITS 16
 #define PAWL_GONE_BITS	      6
 #define PAWL_MUTEX_BYPASS     (1 << 20)
+#define PAWL_MUTEX_NAPS	      5
+#define PAWL_MUTEX_TRIES      64
+#define PAWL_MUTEX_WATCHED    1024u
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,6 +24,11 @@ extern __thread struct pawl_thread pawl_thread_native
 
 void pawl_spin_begin(struct pawl_spin *spin, uint64_t ns);
 bool pawl_spin_again(struct pawl_spin *spin);
+uint64_t pawl_spin_look(struct pawl_spin *spin, const pawl_atomic64 *w);
+enum pawl_pace pawl_spin_pace(struct pawl_spin *spin, uint64_t sections);
+bool pawl_spin_told(const pawl_atomic64 *w, uint64_t value);
+void pawl_spin_woken(uint64_t told);
+uint64_t pawl_wake_cost(void);
 void pawl_spin_while(const pawl_atomic64 *w, uint64_t value, uint64_t ns);
 void pawl_at_thread_exit_native(void);
 uint64_t pawl_seed_native(void);

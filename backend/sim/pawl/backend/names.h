@@ -56,6 +56,8 @@
 #define pawl_cond_signal_slow	sim_cond_signal_slow
 #define pawl_cond_enroll	sim_cond_enroll
 #define pawl_cond_withdraw	sim_cond_withdraw
+#define pawl_cond_sleep		sim_cond_sleep
+#define pawl_sleeper_tell	sim_sleeper_tell
 #define pawl_lease_acquire_slow sim_lease_acquire_slow
 #define pawl_lease_nested	sim_lease_nested
 #define pawl_lease_seize	sim_lease_seize

@@ -10,6 +10,9 @@
 #define PAWL_HAPAX_BLOCK_BITS sim_hapax_block_bits
 #define PAWL_GONE_BITS	      1
 #define PAWL_MUTEX_BYPASS     sim_mutex_bypass
+#define PAWL_MUTEX_NAPS	      (sim_mutex_polls ? 1 : 0)
+#define PAWL_MUTEX_TRIES      (sim_mutex_polls ? 1 : 0)
+#define PAWL_MUTEX_WATCHED    (sim_mutex_polls ? 2u : 0u)
 
 static inline struct pawl_thread *pawl_self(void)
 {
@@ -31,6 +34,34 @@ static inline bool pawl_spin_again(struct pawl_spin *spin)
 {
 	(void)spin;
 	return false;
+}
+
+static inline uint64_t pawl_spin_look(struct pawl_spin *spin, const pawl_atomic64 *w)
+{
+	(void)spin;
+	return sim_load(&w->raw, SIM_RELAXED);
+}
+
+static inline enum pawl_pace pawl_spin_pace(struct pawl_spin *spin, uint64_t sections)
+{
+	(void)spin, (void)sections;
+	return PAWL_PACE_SLOW;
+}
+
+static inline bool pawl_spin_told(const pawl_atomic64 *w, uint64_t value)
+{
+	(void)w, (void)value;
+	return false;
+}
+
+static inline void pawl_spin_woken(uint64_t told)
+{
+	(void)told;
+}
+
+static inline uint64_t pawl_wake_cost(void)
+{
+	return 1;
 }
 
 static inline void pawl_spin_while(const pawl_atomic64 *w, uint64_t value, uint64_t ns)
