@@ -52,13 +52,11 @@ void pawl_cond_signal_slow(struct pawl_cond *c, bool all) __attribute__((cold));
 
 /* Lets go of *m and sleeps until signalled, or for no reason; holds *m again
  * on return. Requires the caller to own *m; all waiters use the same one. */
-static inline void pawl_cond_wait(struct pawl_cond *c, struct pawl_mutex *m)
+PAWL_NOTED void pawl_cond_wait(struct pawl_cond *c, struct pawl_mutex *m)
 {
-	pawl_note_unlocking(m);
-	pawl_note_unlocked(m);
+	pawl_note_unlocking(m, "mutex");
 	pawl_cond_wait_slow(c, m);
-	pawl_note_locking(m, false);
-	pawl_note_locked(m, false, true);
+	pawl_note_locked(m, true);
 }
 
 /*
@@ -66,16 +64,14 @@ static inline void pawl_cond_wait(struct pawl_cond *c, struct pawl_mutex *m)
  * time. Returns 0, ETIMEDOUT, or EINVAL for another clock or a bad time, and
  * then has not let go of *m. errno stays as it was.
  */
-static inline int pawl_cond_timedwait(struct pawl_cond *c, struct pawl_mutex *m,
-				      int clock, const struct timespec *time)
+PAWL_NOTED int pawl_cond_timedwait(struct pawl_cond *c, struct pawl_mutex *m, int clock,
+				   const struct timespec *time)
 {
 	int error;
 
-	pawl_note_unlocking(m);
-	pawl_note_unlocked(m);
+	pawl_note_unlocking(m, "mutex");
 	error = pawl_cond_wait_until(c, m, clock, time);
-	pawl_note_locking(m, false);
-	pawl_note_locked(m, false, true);
+	pawl_note_locked(m, true);
 	return error;
 }
 

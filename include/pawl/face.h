@@ -20,6 +20,9 @@
  * where the holder alone touches it. It copies it out before the release:
  * afterwards the lock may be gone.
  *
+ * The plain face also notes what it does, for those builds in which somebody
+ * checks it (pawl/backend/debug.h).
+ *
  * PAWL_FACE_RARE_CONTEXT is for a context that is all zero unless the thread
  * has waited; then `end` is not 0, and `next` says who comes after. What is kept
  * in the lock is all zero whenever the lock is free, so that the uncontended path need not store
@@ -29,118 +32,146 @@
 #define PAWL_FACE_H
 
 #include <pawl/atomic.h>
+#include <pawl/backend/debug.h>
 
-#define PAWL_FACE(x)                                                                    \
-	static inline void pawl_##x##_lock_as(struct pawl_##x *l, enum pawl_wait how)   \
-	{                                                                               \
-		pawl_##x##_acquire(l, how);                                             \
-	}                                                                               \
-	static inline void pawl_##x##_unlock_as(struct pawl_##x *l, enum pawl_wait how) \
-	{                                                                               \
-		pawl_##x##_release(l, how);                                             \
-	}                                                                               \
+#define PAWL_FACE(x)                                                                 \
+	PAWL_NOTED void pawl_##x##_lock_as(struct pawl_##x *l, enum pawl_wait how)   \
+	{                                                                            \
+		pawl_note_locking(l, #x, false);                                     \
+		pawl_##x##_acquire(l, how);                                          \
+		pawl_note_locked(l, true);                                           \
+	}                                                                            \
+	PAWL_NOTED void pawl_##x##_unlock_as(struct pawl_##x *l, enum pawl_wait how) \
+	{                                                                            \
+		pawl_note_unlocking(l, #x);                                          \
+		pawl_##x##_release(l, how);                                          \
+		pawl_note_unlocked(l);                                               \
+	}                                                                            \
 	PAWL_FACE_SPIN(x)
 
-#define PAWL_FACE_TRY(x)                                          \
-	static inline bool pawl_##x##_trylock(struct pawl_##x *l) \
-	{                                                         \
-		return pawl_##x##_try_acquire(l);                 \
-	}                                                         \
+#define PAWL_FACE_TRY(x)                                       \
+	PAWL_NOTED bool pawl_##x##_trylock(struct pawl_##x *l) \
+	{                                                      \
+		bool taken;                                    \
+                                                               \
+		pawl_note_locking(l, #x, true);                \
+		taken = pawl_##x##_try_acquire(l);             \
+		pawl_note_locked(l, taken);                    \
+		return taken;                                  \
+	}                                                      \
 	struct pawl_##x
 
-#define PAWL_FACE_CONTEXT(x)                                                            \
-	struct pawl_##x {                                                               \
-		struct pawl_##x##_core core;                                            \
-		struct pawl_##x##_context held; /* the holder's alone */                \
-	};                                                                              \
-	static inline void pawl_##x##_lock_as(struct pawl_##x *l, enum pawl_wait how)   \
-	{                                                                               \
-		struct pawl_##x##_context context;                                      \
-                                                                                        \
-		pawl_##x##_acquire(&l->core, &context, how);                            \
-		l->held = context;                                                      \
-	}                                                                               \
-	static inline void pawl_##x##_unlock_as(struct pawl_##x *l, enum pawl_wait how) \
-	{                                                                               \
-		struct pawl_##x##_context context = l->held;                            \
-                                                                                        \
-		pawl_##x##_release(&l->core, &context, how);                            \
-	}                                                                               \
-	PAWL_FACE_SPIN(x)
-
-#define PAWL_FACE_CONTEXT_TRY(x)                                  \
-	static inline bool pawl_##x##_trylock(struct pawl_##x *l) \
-	{                                                         \
-		struct pawl_##x##_context context;                \
-                                                                  \
-		if (!pawl_##x##_try_acquire(&l->core, &context))  \
-			return false;                             \
-		l->held = context;                                \
-		return true;                                      \
-	}                                                         \
-	struct pawl_##x
-
-#define PAWL_FACE_CONTEXT_TIMED(x)                                                   \
-	static inline int pawl_##x##_timedlock_as(struct pawl_##x *l,                \
-						  enum pawl_wait how, int clock,     \
-						  const struct timespec *time)       \
+#define PAWL_FACE_CONTEXT(x)                                                         \
+	struct pawl_##x {                                                            \
+		struct pawl_##x##_core core;                                         \
+		struct pawl_##x##_context held; /* the holder's alone */             \
+	};                                                                           \
+	PAWL_NOTED void pawl_##x##_lock_as(struct pawl_##x *l, enum pawl_wait how)   \
 	{                                                                            \
 		struct pawl_##x##_context context;                                   \
-		int error = pawl_##x##_timed_acquire(&l->core, &context, how, clock, \
-						     time);                          \
                                                                                      \
-		if (error == 0)                                                      \
-			l->held = context;                                           \
-		return error;                                                        \
+		pawl_note_locking(l, #x, false);                                     \
+		pawl_##x##_acquire(&l->core, &context, how);                         \
+		l->held = context;                                                   \
+		pawl_note_locked(l, true);                                           \
 	}                                                                            \
-	static inline int pawl_##x##_timedlock(struct pawl_##x *l, int clock,        \
-					       const struct timespec *time)          \
+	PAWL_NOTED void pawl_##x##_unlock_as(struct pawl_##x *l, enum pawl_wait how) \
 	{                                                                            \
-		return pawl_##x##_timedlock_as(l, PAWL_SPIN, clock, time);           \
+		struct pawl_##x##_context context;                                   \
+                                                                                     \
+		pawl_note_unlocking(l, #x);                                          \
+		context = l->held;                                                   \
+		pawl_##x##_release(&l->core, &context, how);                         \
+		pawl_note_unlocked(l);                                               \
 	}                                                                            \
-	struct pawl_##x
-
-#define PAWL_FACE_RARE_CONTEXT(x)                                                       \
-	struct pawl_##x {                                                               \
-		struct pawl_##x##_core core;                                            \
-		struct pawl_##x##_context held; /* the holder's alone */                \
-	};                                                                              \
-	static inline void pawl_##x##_lock_as(struct pawl_##x *l, enum pawl_wait how)   \
-	{                                                                               \
-		struct pawl_##x##_context context;                                      \
-                                                                                        \
-		pawl_##x##_acquire(&l->core, &context, how);                            \
-		if (__builtin_expect(context.end != 0, false))                          \
-			l->held = context;                                              \
-	}                                                                               \
-	static inline void pawl_##x##_unlock_as(struct pawl_##x *l, enum pawl_wait how) \
-	{                                                                               \
-		struct pawl_##x##_context context = l->held;                            \
-                                                                                        \
-		if (__builtin_expect(context.end != 0 && context.next == NULL, false))  \
-			l->held = (struct pawl_##x##_context)PAWL_ZERO;                 \
-		pawl_##x##_release(&l->core, &context, how);                            \
-	}                                                                               \
 	PAWL_FACE_SPIN(x)
 
-#define PAWL_FACE_RARE_CONTEXT_TRY(x)                              \
-	static inline bool pawl_##x##_trylock(struct pawl_##x *l)  \
-	{                                                          \
-		struct pawl_##x##_context context;                 \
-                                                                   \
-		return pawl_##x##_try_acquire(&l->core, &context); \
-	}                                                          \
+#define PAWL_FACE_CONTEXT_TRY(x)                                    \
+	PAWL_NOTED bool pawl_##x##_trylock(struct pawl_##x *l)      \
+	{                                                           \
+		struct pawl_##x##_context context;                  \
+		bool taken;                                         \
+                                                                    \
+		pawl_note_locking(l, #x, true);                     \
+		taken = pawl_##x##_try_acquire(&l->core, &context); \
+		if (taken)                                          \
+			l->held = context;                          \
+		pawl_note_locked(l, taken);                         \
+		return taken;                                       \
+	}                                                           \
 	struct pawl_##x
 
-#define PAWL_FACE_SPIN(x)                                        \
-	static inline void pawl_##x##_lock(struct pawl_##x *l)   \
-	{                                                        \
-		pawl_##x##_lock_as(l, PAWL_SPIN);                \
-	}                                                        \
-	static inline void pawl_##x##_unlock(struct pawl_##x *l) \
-	{                                                        \
-		pawl_##x##_unlock_as(l, PAWL_SPIN);              \
-	}                                                        \
+#define PAWL_FACE_CONTEXT_TIMED(x)                                                      \
+	PAWL_NOTED int pawl_##x##_timedlock_as(struct pawl_##x *l, enum pawl_wait how,  \
+					       int clock, const struct timespec *time)  \
+	{                                                                               \
+		struct pawl_##x##_context context;                                      \
+		int error;                                                              \
+                                                                                        \
+		pawl_note_locking(l, #x, true);                                         \
+		error = pawl_##x##_timed_acquire(&l->core, &context, how, clock, time); \
+		if (error == 0)                                                         \
+			l->held = context;                                              \
+		pawl_note_locked(l, error == 0);                                        \
+		return error;                                                           \
+	}                                                                               \
+	PAWL_NOTED int pawl_##x##_timedlock(struct pawl_##x *l, int clock,              \
+					    const struct timespec *time)                \
+	{                                                                               \
+		return pawl_##x##_timedlock_as(l, PAWL_SPIN, clock, time);              \
+	}                                                                               \
+	struct pawl_##x
+
+#define PAWL_FACE_RARE_CONTEXT(x)                                                      \
+	struct pawl_##x {                                                              \
+		struct pawl_##x##_core core;                                           \
+		struct pawl_##x##_context held; /* the holder's alone */               \
+	};                                                                             \
+	PAWL_NOTED void pawl_##x##_lock_as(struct pawl_##x *l, enum pawl_wait how)     \
+	{                                                                              \
+		struct pawl_##x##_context context;                                     \
+                                                                                       \
+		pawl_note_locking(l, #x, false);                                       \
+		pawl_##x##_acquire(&l->core, &context, how);                           \
+		if (__builtin_expect(context.end != 0, false))                         \
+			l->held = context;                                             \
+		pawl_note_locked(l, true);                                             \
+	}                                                                              \
+	PAWL_NOTED void pawl_##x##_unlock_as(struct pawl_##x *l, enum pawl_wait how)   \
+	{                                                                              \
+		struct pawl_##x##_context context;                                     \
+                                                                                       \
+		pawl_note_unlocking(l, #x);                                            \
+		context = l->held;                                                     \
+		if (__builtin_expect(context.end != 0 && context.next == NULL, false)) \
+			l->held = (struct pawl_##x##_context)PAWL_ZERO;                \
+		pawl_##x##_release(&l->core, &context, how);                           \
+		pawl_note_unlocked(l);                                                 \
+	}                                                                              \
+	PAWL_FACE_SPIN(x)
+
+#define PAWL_FACE_RARE_CONTEXT_TRY(x)                               \
+	PAWL_NOTED bool pawl_##x##_trylock(struct pawl_##x *l)      \
+	{                                                           \
+		struct pawl_##x##_context context;                  \
+		bool taken;                                         \
+                                                                    \
+		pawl_note_locking(l, #x, true);                     \
+		taken = pawl_##x##_try_acquire(&l->core, &context); \
+		pawl_note_locked(l, taken);                         \
+		return taken;                                       \
+	}                                                           \
+	struct pawl_##x
+
+#define PAWL_FACE_SPIN(x)                                     \
+	PAWL_NOTED void pawl_##x##_lock(struct pawl_##x *l)   \
+	{                                                     \
+		pawl_##x##_lock_as(l, PAWL_SPIN);             \
+	}                                                     \
+	PAWL_NOTED void pawl_##x##_unlock(struct pawl_##x *l) \
+	{                                                     \
+		pawl_##x##_unlock_as(l, PAWL_SPIN);           \
+	}                                                     \
 	struct pawl_##x
 
 #endif /* PAWL_FACE_H */

@@ -51,6 +51,7 @@
 #define PAWL_LEASE_H
 
 #include <pawl/thread.h>
+#include <pawl/backend/debug.h>
 
 struct pawl_lease {
 	pawl_atomic64 word;
@@ -232,7 +233,7 @@ static inline enum pawl_lease_result pawl_lease_acquire(struct pawl_lease *l,
 /* Requires the caller to be inside *l. */
 static inline void pawl_lease_release(struct pawl_lease *l, struct pawl_lease_handle *h)
 {
-	(void)l;
+	pawl_note_releasing(&l->word);	 /* to [A], or whoever the runtime lets in */
 	pawl_store_release(&h->flag, 0); /* [R] */
 }
 

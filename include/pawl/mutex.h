@@ -90,24 +90,24 @@ static inline bool pawl_mutex_take(struct pawl_mutex *m)
 }
 
 /* Returns true, owning *m, if it was free; never waits and never queues. */
-static inline bool pawl_mutex_trylock(struct pawl_mutex *m)
+PAWL_NOTED bool pawl_mutex_trylock(struct pawl_mutex *m)
 {
 	bool taken;
 
-	pawl_note_locking(m, true);
+	pawl_note_locking(m, "mutex", true);
 	taken = pawl_mutex_take(m);
-	pawl_note_locked(m, true, taken);
+	pawl_note_locked(m, taken);
 	return taken;
 }
 
 /* Waits until it owns *m. Not recursive. */
-static inline void pawl_mutex_lock(struct pawl_mutex *m)
+PAWL_NOTED void pawl_mutex_lock(struct pawl_mutex *m)
 {
-	pawl_note_locking(m, false);
+	pawl_note_locking(m, "mutex", false);
 	if (__builtin_expect(!pawl_cas_acquire(&m->word, 0, pawl_mutex_me()), /* [A] */
 			     false))
 		pawl_mutex_lock_slow(m);
-	pawl_note_locked(m, false, true);
+	pawl_note_locked(m, true);
 }
 
 /*
@@ -115,22 +115,22 @@ static inline void pawl_mutex_lock(struct pawl_mutex *m)
  * CLOCK_MONOTONIC) has reached the time. Returns 0, ETIMEDOUT, or EINVAL for
  * another clock or a bad time; errno stays as it was.
  */
-static inline int pawl_mutex_timedlock(struct pawl_mutex *m, int clock,
-				       const struct timespec *time)
+PAWL_NOTED int pawl_mutex_timedlock(struct pawl_mutex *m, int clock,
+				    const struct timespec *time)
 {
 	int error = 0;
 
-	pawl_note_locking(m, true);
+	pawl_note_locking(m, "mutex", true);
 	if (!pawl_mutex_take(m))
 		error = pawl_mutex_lock_until(m, clock, time);
-	pawl_note_locked(m, true, error == 0);
+	pawl_note_locked(m, error == 0);
 	return error;
 }
 
 /* Requires *m to be held; any thread may release it. */
-static inline void pawl_mutex_unlock(struct pawl_mutex *m)
+PAWL_NOTED void pawl_mutex_unlock(struct pawl_mutex *m)
 {
-	pawl_note_unlocking(m);
+	pawl_note_unlocking(m, "mutex");
 	/* Relaxed: I2 allows for one unlock that misses it; and word does not
 	 * change while it is ours. */
 	if (__builtin_expect(pawl_load_relaxed(&m->due) != 0 ||
@@ -146,10 +146,10 @@ static inline void pawl_mutex_unlock(struct pawl_mutex *m)
 }
 
 /* Never needed, but lets the debug face object if *m is still held. */
-static inline void pawl_mutex_destroy(struct pawl_mutex *m)
+PAWL_NOTED void pawl_mutex_destroy(struct pawl_mutex *m)
 {
 	/* Relaxed: the caller knows that nobody uses it any more. */
-	pawl_note_destroying(m, pawl_load_relaxed(&m->word) != 0);
+	pawl_note_destroying(m, "mutex", pawl_load_relaxed(&m->word) != 0);
 }
 
 #endif /* PAWL_MUTEX_H */

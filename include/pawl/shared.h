@@ -110,4 +110,6 @@ int pawl_shared_mutex_consistent(struct pawl_shared *region, unsigned mutex);
 }
 #endif
 
+#include <pawl/backend/shared_notes.h>
+
 #endif /* PAWL_SHARED_H */

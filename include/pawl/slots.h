@@ -124,8 +124,10 @@ static inline bool pawl_slots_pop(struct pawl_slots *a, uint32_t *slot)
 		if (pawl_cas_acquire(
 			    &s->state, head, /* [G] */
 			    ((head - PAWL_SLOTS_ONE + PAWL_SLOTS_TAG) & ~PAWL_SLOTS_TOP) |
-				    below))
+				    below)) {
+			pawl_note_acquired(&s->state);
 			return true;
+		}
 		pawl_shards_contended(&a->shards);
 	}
 }
@@ -142,6 +144,7 @@ static inline bool pawl_slots_push(struct pawl_slots *a, uint32_t slot)
 		if (head % PAWL_SLOTS_TAG / PAWL_SLOTS_ONE >= PAWL_SLOTS_CACHE)
 			return false;
 		pawl_store_relaxed(&a->links[slot], head & PAWL_SLOTS_TOP); /* Relaxed. */
+		pawl_note_releasing(&s->state);
 		if (pawl_cas_release(
 			    &s->state, head, /* [P] */
 			    ((head + PAWL_SLOTS_ONE + PAWL_SLOTS_TAG) & ~PAWL_SLOTS_TOP) |

@@ -35,6 +35,7 @@ static void set_bits(struct pawl_slots *a, uint64_t word, uint64_t bits)
 {
 	uint64_t seen;
 
+	pawl_note_releasing(&a->words[word]);
 	do {
 		seen = pawl_load_relaxed(&a->words[word]); /* Relaxed: the swap checks. */
 		if ((seen & bits) != 0)
@@ -74,6 +75,7 @@ static size_t take_from(struct pawl_slots *a, uint64_t word, uint32_t *slots, si
 		}
 		mine = lowest(seen, n);
 	} while (!pawl_cas_seq_cst(&a->words[word], seen, seen & ~mine));
+	pawl_note_acquired(&a->words[word]);
 	return slots_of(word, mine, slots);
 }
 

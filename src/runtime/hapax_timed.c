@@ -21,6 +21,7 @@
  */
 #include "parking.h"
 
+#include <pawl/backend/debug.h>
 #include <pawl/hapax.h>
 
 #include <errno.h>
@@ -66,10 +67,12 @@ bool pawl_hapax_follow(const struct pawl_hapax_core *l, struct pawl_hapax_watch 
 
 	pawl_guard_lock(&gone->guard);
 	record = take(gone, find(gone, VALUE, watch->ahead)); /* L1: it is ours */
+	pawl_note_acquired(gone);
 	pawl_guard_unlock(&gone->guard);
 	if (record == NULL)
 		return false;
 	pawl_hapax_aim(watch, l, record->ahead);
+	pawl_note_acquired(watch->slot);
 	pawl_node_put(record);
 	return true;
 }
@@ -83,6 +86,7 @@ static void give_up(struct pawl_hapax_core *l, uint64_t mine, uint64_t ahead,
 	bool tell = false;
 
 	pawl_guard_lock(&gone->guard);
+	pawl_note_acquired(gone);
 	before = take(gone, find(gone, VALUE, ahead));
 	if (before != NULL)
 		ahead = before->ahead;
@@ -101,6 +105,7 @@ static void give_up(struct pawl_hapax_core *l, uint64_t mine, uint64_t ahead,
 			tell = true;
 		}
 	}
+	pawl_note_releasing(gone);
 	pawl_guard_unlock(&gone->guard);
 	if (tell)
 		/* A value that nobody waits for, but a change (L3). */
@@ -135,6 +140,7 @@ int pawl_hapax_wait_until(struct pawl_hapax_core *l, uint64_t mine, uint64_t ahe
 			pawl_park_for(watch.slot, PAWL_UNTIL_CHANGE, watch.seen, ns);
 		watch.seen = pawl_load_acquire(watch.slot); /* [B] of pawl/hapax.h */
 	}
+	pawl_note_acquired(&l->depart);
 	return 0;
 }
 

@@ -199,8 +199,10 @@ static enum pawl_lease_result enter(struct pawl_lease *l, struct pawl_lease_hand
 	/* Relaxed: ordered by the fence. */
 	if (pawl_load_relaxed(&closed) == 0)
 		result = take(l, h, far);
-	if (result == PAWL_LEASE_OK)
+	if (result == PAWL_LEASE_OK) {
+		pawl_note_acquired(&l->word);
 		return result;
+	}
 	if (result == PAWL_LEASE_HOSTAGE)
 		pawl_lease_count(h, LEASE_HOSTAGES);
 	pawl_store_release(&h->flag, 0); /* [R] pairs with [K]; I5 */
@@ -238,6 +240,7 @@ enum pawl_lease_result pawl_lease_recover(struct pawl_lease *l,
 		return pawl_lease_nested(h);
 	pawl_store_release(&h->flag, pawl_address(l)); /* [F] pairs with [K] */
 	word = pawl_load_acquire(&l->word);	       /* [W] */
+	pawl_note_acquired(&l->word);
 	if (state_of(word) == PAWL_LEASE_POISON &&
 	    change(l, word, after(word, PAWL_LEASE_LEASED, cpu_now(h), h->id)))
 		return PAWL_LEASE_OK;
@@ -253,6 +256,7 @@ void pawl_lease_abandon(struct pawl_lease_handle *h)
 
 	if (l == NULL)
 		return;
+	pawl_note_releasing(&l->word);
 	/* Ends: all that others do to a lease with somebody inside is to make it
 	 * LIMBO, or to drain it in vain. */
 	for (;;) {
@@ -439,6 +443,7 @@ bool pawl_lease_drain(struct pawl_lease *l, uint64_t ns)
 			return pawl_lease_drain(l, 0);
 	}
 	take_off_the_list(l);
+	pawl_note_acquired(&l->word);
 	return true;
 }
 
@@ -448,6 +453,7 @@ void pawl_lease_open(struct pawl_lease *l)
 
 	if (!drained(word) || lessee_of(word) != LEASE_NOBODY)
 		return;
+	pawl_note_releasing(&l->word);
 	change(l, word,
 	       cpu_of(word) == LEASE_NOWHERE ? after(word, PAWL_LEASE_POISON, 0, 0)
 					     : free_after(word));

@@ -55,6 +55,7 @@ static struct pawl_lease_handle *make(void)
 		if (new == NULL)
 			return NULL;
 		memset(new, 0, CHUNK * sizeof(*new));
+		pawl_note_releasing(new); /* TSan takes the allocation for a write */
 		*chunk = new;
 	}
 	h = pawl_lease_handle_of(table.made);
@@ -77,6 +78,8 @@ struct pawl_lease_handle *pawl_lease_self_slow(void)
 	else
 		h = make();
 	if (h != NULL) {
+		pawl_note_acquired(table.chunks[h->id / CHUNK]);
+		pawl_note_acquired(h);
 		pawl_lease_bind(h);
 		/* Relaxed: nobody else looks at it, but under the lock. */
 		pawl_store_relaxed(&h->claim, pawl_lease_closed() ? PAWL_LEASE_NO_CLAIM
@@ -91,6 +94,7 @@ struct pawl_lease_handle *pawl_lease_self_slow(void)
 void pawl_lease_handle_free(struct pawl_lease_handle *h)
 {
 	pawl_guard_lock(&table.lock);
+	pawl_note_releasing(h);
 	h->free_next = table.free;
 	table.free = h;
 	pawl_guard_unlock(&table.lock);

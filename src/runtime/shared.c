@@ -12,6 +12,8 @@
 #include "os_shared.h"
 #include "parking.h"
 
+#include <pawl/backend/debug.h>
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -117,6 +119,8 @@ static void leave(void *unused)
 			if (s->serial == mine.seats->serial &&
 			    !pawl_region_holds(&s->r, mine.seats->agent))
 				pawl_region_free(mine.seats->agent);
+			else if (s->serial == mine.seats->serial)
+				pawl_note_releasing(s); /* to who finds us gone */
 		forget_seat(&mine.seats);
 	}
 	pawl_guard_unlock(&guard);

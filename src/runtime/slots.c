@@ -26,6 +26,7 @@ static void drain(struct pawl_shard *shard, void *owner)
 			head = pawl_load_acquire(&s->state); /* [G] */
 		while (!pawl_cas_acquire(&s->state, head,    /* [G] */
 					 (head | (PAWL_SLOTS_TAG - 1)) + 1));
+		pawl_note_acquired(&s->state);
 		/* Relaxed: the list is ours now. */
 		for (top = head & PAWL_SLOTS_TOP; top != 0;
 		     top = pawl_load_relaxed(&a->links[top - 1]))
@@ -107,6 +108,7 @@ static void push_all(struct pawl_slots *a, const uint32_t *slots, size_t n)
 			return;
 		}
 		pawl_store_relaxed(&a->links[slots[n - 1]], head & PAWL_SLOTS_TOP);
+		pawl_note_releasing(&s->state);
 	} while (!pawl_cas_release(
 		&s->state, head, /* [P] */
 		((head + n * PAWL_SLOTS_ONE + PAWL_SLOTS_TAG) & ~PAWL_SLOTS_TOP) |
