@@ -41,6 +41,8 @@ static void resolve(void)
 	find(&functions.dlvsym, "dlvsym");
 	find(&functions.dlopen, "dlopen");
 	find(&functions.dlmopen, "dlmopen");
+	find(&functions.syscall, "syscall");
+	find(&functions.prctl, "prctl");
 	pawl_store_release(&resolved, 1); /* [R] pairs with [A] */
 }
 

@@ -128,6 +128,8 @@ struct glibc {
 	int (*register_atfork)(void (*)(void), void (*)(void), void (*)(void), void *);
 	void *(*dlvsym)(void *, const char *, const char *);
 	void *(*dlopen)(const char *, int);
+	long (*syscall)(long, ...);
+	int (*prctl)(int, ...);
 	void *(*dlmopen)(long, const char *, int);
 };
 
@@ -157,6 +159,11 @@ const struct glibc *glibc(void);
 /* symbols.c: what a name means to the libraries that come after us, NULL if
  * nothing. Never allocates, locks nothing, and has no error to leave behind. */
 void *symbol_after_us(const char *name);
+
+/* filter.c: around a membarrier, which may not be begun if it says false. */
+bool barrier_begin(void);
+void barrier_end(void);
+void barrier_forked(void);
 
 /* lock.c: the bare lock inside a mutex that is ours. `site` is the return
  * address of the program's call, for the statistics. */

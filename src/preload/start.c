@@ -51,6 +51,7 @@ static void forked(void)
 {
 	pawl_self()->next_hapax = 0; /* the parent goes on with the old block */
 	pawl_park_forget();
+	barrier_forked();
 	lock_forked();
 	records_forked();
 	stats_forked();

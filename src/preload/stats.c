@@ -147,10 +147,15 @@ void __wrap_pawl_os_wake(const pawl_atomic64 *word)
 bool __wrap_pawl_os_barrier(void)
 {
 	struct counters *counters = countable();
+	bool passed;
 
+	if (!barrier_begin())
+		return false;
 	if (counters != NULL)
 		add_one(&counters->barriers);
-	return __real_pawl_os_barrier();
+	passed = __real_pawl_os_barrier();
+	barrier_end();
+	return passed;
 }
 
 /* The report. */

@@ -124,6 +124,13 @@ static void newcomers_are_counted(void **state)
 	unsetenv("PAWL_STATS");
 }
 
+static void filters_see_no_membarrier(void **state)
+{
+	(void)state;
+	run_well("preload_filtered prctl");
+	run_well("preload_filtered seccomp");
+}
+
 /* One instruction at a time. */
 static void run_stepwise(const char *program)
 {
@@ -293,6 +300,19 @@ static void run_becomes_the_program(void **state)
 	free(outcome.text);
 }
 
+/* Storage that is found by a call is allocated at the first one, or later still. */
+static void finds_its_storage_by_itself(void **state)
+{
+	struct outcome outcome = run("nm -D --undefined-only %s", LIBRARY);
+
+	(void)state;
+	assert_int_equal(outcome.status, 0);
+	assert_non_null(strstr(outcome.text, "mmap"));
+	assert_null(strstr(outcome.text, "__tls_get_addr"));
+	assert_null(strstr(outcome.text, "dlsym"));
+	free(outcome.text);
+}
+
 static void list_names_reasons(void **state)
 {
 	struct outcome outcome = run("%s run --list", COMMAND);
@@ -402,6 +422,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(integrity_spins),
 		cmocka_unit_test(integrity_exit),
 		cmocka_unit_test(works_without_membarrier),
+		cmocka_unit_test(filters_see_no_membarrier),
 		cmocka_unit_test(a_plug_in_shares_mutexes),
 		cmocka_unit_test(a_fork_may_come_at_any_step),
 	};
@@ -415,6 +436,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_wrong_lock_is_one_line_and_127),
 		cmocka_unit_test(says_something_only_if_asked),
 		cmocka_unit_test(run_becomes_the_program),
+		cmocka_unit_test(finds_its_storage_by_itself),
 		cmocka_unit_test(list_names_reasons),
 		cmocka_unit_test(statistics_add_up),
 		cmocka_unit_test(waits_for_signals_are_counted),
