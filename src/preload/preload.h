@@ -40,7 +40,9 @@
 #include <stdint.h>
 #include <time.h>
 
-#define EXPORT	    __attribute__((visibility("default")))
+#define EXPORT __attribute__((visibility("default")))
+/* On declarations of data: spares the look into the table of addresses. */
+#define INTERNAL    __attribute__((visibility("hidden")))
 #define likely(x)   __builtin_expect((x) != 0, 1)
 #define unlikely(x) __builtin_expect((x) != 0, 0)
 
@@ -137,7 +139,7 @@ struct glibc {
  * a bit that no kind has. It is or-ed with __kind: one comparison finds out that a
  * fast path is right. */
 enum { NOT_PLAIN = 1 << 30 };
-extern volatile int not_plain;
+extern volatile int not_plain INTERNAL;
 
 /* PAWL_VERBOSE asks for a line now and then. */
 extern bool verbose;
@@ -145,7 +147,7 @@ extern bool verbose;
 /* Gets everything ready, at the very first call. Never allocates memory of its
  * own, and may be entered again from inside itself. */
 void start(void) __attribute__((cold));
-extern volatile bool started;
+extern volatile bool started INTERNAL;
 
 static inline void start_if_first(void)
 {

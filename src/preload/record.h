@@ -40,7 +40,7 @@ struct record {
  * is right after every kind of fork and clone too, or else a copy of ours that is 0
  * until it is asked for. Set by identity_start(), at the very first call.
  */
-extern ptrdiff_t identity_at;
+extern ptrdiff_t identity_at __attribute__((visibility("hidden")));
 void identity_start(void);
 uint32_t identity_ask(void) __attribute__((cold));
 
