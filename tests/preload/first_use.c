@@ -134,7 +134,6 @@ static pthread_mutex_t m[4] = {
 	PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP, PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP};
 static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
 static pthread_mutex_t shared;
-static volatile int inside;
 
 static struct timespec soon(clockid_t clock)
 {
@@ -157,7 +156,6 @@ static void *first_calls(void *argument)
 	mtx_t mtx;
 
 	WITHOUT_HEAP(pthread_mutex_lock(mine));
-	inside++;
 	usleep(300); /* the others wait, and fall asleep */
 	WITHOUT_HEAP(pthread_cond_timedwait(&c, mine, &realtime));
 	WITHOUT_HEAP(pthread_cond_clockwait(&c, mine, CLOCK_MONOTONIC, &monotonic));

@@ -805,6 +805,7 @@ struct bequest {
 	pthread_mutex_t m;
 	pthread_t heirs[2];
 	bool cancelled;
+	volatile bool ready;
 };
 
 static void *inherit(void *argument)
@@ -827,9 +828,9 @@ static void *die_with_heirs(void *argument)
 	for (i = 0; i < 2; i++)
 		pthread_create(&b->heirs[i], NULL, inherit, &b->m);
 	usleep(10000); /* likely asleep by now, but it does not matter */
-	if (b->cancelled)
-		for (;;)
-			pause();
+	b->ready = true;
+	while (b->cancelled)
+		pause();
 	return NULL;
 }
 
@@ -845,7 +846,8 @@ static void bequests(void)
 
 		pthread_create(&thread, NULL, die_with_heirs, &b);
 		if (b.cancelled) {
-			usleep(30000);
+			while (!b.ready)
+				usleep(1000);
 			SHOW(pthread_cancel(thread));
 		}
 		SHOW(pthread_join(thread, NULL));
