@@ -181,6 +181,44 @@ static bool is_static(const char *path)
 	return is_ours && !linked;
 }
 
+/* Puts what a script names in its first line into `path`, instead of the script;
+ * false if it is none. */
+static bool find_interpreter(char *path, size_t size)
+{
+	FILE *file = fopen(path, "r");
+	char line[PATH_MAX];
+	bool found = file != NULL && fgets(line, sizeof(line), file) != NULL &&
+		     line[0] == '#' && line[1] == '!';
+	char *name = line + 2;
+
+	if (file != NULL)
+		fclose(file);
+	if (!found)
+		return false;
+	name += strspn(name, " \t");
+	name[strcspn(name, " \t\n")] = '\0';
+	snprintf(path, size, "%s", name);
+	return true;
+}
+
+void refuse_if_deaf(const char *name)
+{
+	char path[PATH_MAX];
+	struct stat there;
+
+	if (!find_program(name, path, sizeof(path)) || stat(path, &there) != 0 ||
+	    !S_ISREG(there.st_mode))
+		return;
+	if ((there.st_mode & (S_ISUID | S_ISGID)) != 0)
+		refuse("'%s' is set-user-ID or set-group-ID, and for these the dynamic "
+		       "linker ignores LD_PRELOAD; use a copy without that bit",
+		       path);
+	if (is_static(path) || (find_interpreter(path, sizeof(path)) && is_static(path)))
+		refuse("'%s' is statically linked, so no other lock can be put under its "
+		       "mutexes; link it dynamically",
+		       path);
+}
+
 void require_interposable(const char *name)
 {
 	char path[PATH_MAX];
@@ -194,14 +232,7 @@ void require_interposable(const char *name)
 		refuse("'%s' is not a program that can be executed; give one that is, or "
 		       "make it so by chmod +x",
 		       path);
-	if ((there.st_mode & (S_ISUID | S_ISGID)) != 0)
-		refuse("'%s' is set-user-ID or set-group-ID, and for these the dynamic "
-		       "linker ignores LD_PRELOAD; use a copy without that bit",
-		       path);
-	if (is_static(path))
-		refuse("'%s' is statically linked, so no other lock can be put under its "
-		       "mutexes; link it dynamically",
-		       path);
+	refuse_if_deaf(name);
 }
 
 int memory_file(void)

@@ -41,6 +41,10 @@ bool run_program(const struct program *program, struct program_outcome *outcome)
  */
 void require_interposable(const char *name);
 
+/* Refuses only what could be run but would not notice: statically linked or
+ * set-user-ID. */
+void refuse_if_deaf(const char *name);
+
 /* An open file in memory, for a program to read or write; gives up if there is
  * none to be had. */
 int memory_file(void);

@@ -5,6 +5,7 @@
 #include "interpose.h"
 #include "options.h"
 #include "preload/offer.h"
+#include "program.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,16 +16,6 @@
 /* As a shell would. */
 enum { CANNOT_EXECUTE = 126, NOT_FOUND = 127 };
 
-static const char *describe(const struct lock_type *type)
-{
-	if (strcmp(type->name, OFFER_DEFAULT) == 0)
-		return "the default";
-	if (type->release_by == RELEASE_OWNER)
-		return "only for programs whose mutexes are unlocked by the thread that "
-		       "locked them";
-	return "";
-}
-
 static void print_list(void)
 {
 	const struct lock_type *type;
@@ -33,8 +24,10 @@ static void print_list(void)
 	printf("Offered:\n");
 	for (type = lock_types; type->name != NULL; type++)
 		if (offer_refusal(type) == NULL)
-			printf(*describe(type) != '\0' ? "  %-20s  %s\n" : "  %s\n",
-			       type->name, describe(type));
+			printf(strcmp(type->name, OFFER_DEFAULT) == 0
+				       ? "  %-20s  the default\n"
+				       : "  %s\n",
+			       type->name);
 	printf("\nNot offered:\n");
 	for (type = lock_types; type->name != NULL; type++) {
 		refusal = offer_refusal(type);
@@ -78,6 +71,7 @@ int run_main(int argc, char **argv)
 	if (lock == NULL || *lock == '\0')
 		lock = OFFER_DEFAULT;
 	require_offered(lock);
+	refuse_if_deaf(argv[program]);
 	if (stats && setenv("PAWL_STATS", "-", 0) != 0)
 		give_up("cannot set PAWL_STATS: %s", strerror(errno));
 	environment = interposed_environment(lock);

@@ -177,15 +177,19 @@ static int wait_until(struct cond *c, struct mutex *m,
 {
 	struct wait w = {.mutex = m, .plain = &c->plain};
 	bool signalled;
-	int error;
+	int error = mutex_may_suspend(m);
 
+	/* Before a signal can reach us: it would move us to the queue of a mutex
+	 * that we do not hold. */
+	if (error != 0)
+		return error;
 	if (is_foreign(c))
 		w.stray = c;
 	else
 		w.me.mutex = mutex_queue(m);
 	enroll(&w);
 	error = mutex_suspend(m);
-	if (error != 0) {
+	if (error != 0) { /* glibc's: nothing but a wake-up can have come */
 		if (!withdraw(&w))
 			pass_on(&w);
 		if (w.stray != NULL)

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * glibc's own functions. They are all looked up at once, early: a look-up waits
- * for whoever is inside dlopen, who may be waiting for one of our locks.
- */
+/* glibc's own functions. They are all looked up at once, at the first need. */
 #define _GNU_SOURCE
 #include "preload.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 
 static struct glibc functions;
@@ -20,20 +16,13 @@ static int absent(void)
 
 static void find(void *into, const char *name)
 {
-	/* Condition variables have two faces where glibc is old enough to have
-	 * had others; the ones before 2.3.2 take another kind of object. */
-	void *function = functions.dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
+	void *function = symbol_after_us(name);
 
-	if (function == NULL)
-		function = dlsym(RTLD_NEXT, name);
 	*(void **)into = function != NULL ? function : (void *)absent;
 }
 
 static void resolve(void)
 {
-	int saved = errno;
-
-	*(void **)&functions.dlvsym = dlsym(RTLD_NEXT, "dlvsym");
 	find(&functions.mutex_init, "pthread_mutex_init");
 	find(&functions.mutex_destroy, "pthread_mutex_destroy");
 	find(&functions.mutex_lock, "pthread_mutex_lock");
@@ -49,8 +38,12 @@ static void resolve(void)
 	find(&functions.cond_timedwait, "pthread_cond_timedwait");
 	find(&functions.cond_clockwait, "pthread_cond_clockwait");
 	find(&functions.register_atfork, "__register_atfork");
+	find(&functions.dlvsym, "dlvsym");
+	find(&functions.dlopen, "dlopen");
+	find(&functions.dlmopen, "dlmopen");
+	find(&functions.syscall, "syscall");
+	find(&functions.prctl, "prctl");
 	pawl_store_release(&resolved, 1); /* [R] pairs with [A] */
-	errno = saved;
 }
 
 /* Two threads may come at once, both find the same, and store it twice. */

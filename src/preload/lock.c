@@ -9,16 +9,18 @@
  * timed waiter does not join it: it tries again and again, sleeping in between,
  * and stands in the parking table meanwhile, where whoever unlocks may find it
  * and hand over to it directly, context and all. That is done at every second
- * unlock on average, lest either side starve; and not with locks that only their
- * owner can release, whose timed waiters depend on finding the lock free.
+ * unlock on average, lest either side starve.
  *
  * Forks. A queue in the child of a fork is full of threads that are not there.
- * Each mutex therefore remembers the era in which it was last locked, and a fork
- * begins a new one in the child:
- *   E1  Whoever finds a mutex of an older era held does not queue, but tries
- *       again until it is free.
+ * Each mutex therefore remembers the era in which its holder locked it, and a
+ * fork begins a new one in the child. The era of a mutex is 0 while nobody holds
+ * it, but for a moment on either side.
+ *   E1  Whoever finds a mutex of an older era does not queue, but tries again
+ *       until it is free.
  *   E2  So nobody who is there waits in the queue of a mutex of an older era,
  *       and its unlock resets the body instead of handing over to a ghost.
+ *   E3  The unlock of a mutex that nobody holds does nothing, as with glibc: a
+ *       queue would be out of step ever after.
  *
  * Queue nodes. Those of mcs come from record.c, not from the heap.
  */
@@ -41,7 +43,7 @@ enum {
 /* The lock, if it is not the default; with the nodes of mcs replaced. */
 static struct lock_type chosen;
 static bool is_default = true;
-static uint16_t era;
+static uint16_t era = 1;
 static pawl_atomic64 timed_waiters; /* of all mutexes */
 
 #define MCS(way, how)                                              \
@@ -83,21 +85,15 @@ static bool mcs_try_acquire(void *core, void *context)
 
 void lock_choose(const struct lock_type *type)
 {
-	is_default = strcmp(type->base, "mutex") == 0;
-	chosen = *type;
-	if (strcmp(type->base, "mcs") == 0) {
-		chosen.acquire = type->parks ? mcs_acquire_park : mcs_acquire_spin;
-		chosen.release = type->parks ? mcs_release_park : mcs_release_spin;
-		chosen.try_acquire = mcs_try_acquire;
-	}
-}
+	struct lock_type choice = *type; /* two threads may come at once */
 
-struct extra *lock_extra(struct mutex *m)
-{
-	if (is_default)
-		return &m->beside_plain;
-	return chosen.context_size > sizeof(m->small_context) ? &m->beside_core
-							      : &m->beside_context;
+	if (strcmp(type->base, "mcs") == 0) {
+		choice.acquire = type->parks ? mcs_acquire_park : mcs_acquire_spin;
+		choice.release = type->parks ? mcs_release_park : mcs_release_spin;
+		choice.try_acquire = mcs_try_acquire;
+	}
+	chosen = choice;
+	is_default = strcmp(type->base, "mutex") == 0;
 }
 
 bool lock_is_default(void)
@@ -105,30 +101,57 @@ bool lock_is_default(void)
 	return is_default;
 }
 
+/* The default lock of m. */
+static struct pawl_mutex *plain(struct mutex *m)
+{
+	return mutex_has_owner(m) ? &m->owned : &m->normal;
+}
+
 struct pawl_mutex *lock_queue(struct mutex *m)
 {
-	return is_default ? &m->plain : NULL;
+	return is_default ? plain(m) : NULL;
+}
+
+/* The context of whoever holds m, in its pieces. */
+typedef unsigned char context_bytes[16];
+
+static void keep_context(struct mutex *m, const context_bytes context)
+{
+	memcpy(m->context_0, context, CONTEXT_PIECE);
+	memcpy(m->context_4, context + CONTEXT_PIECE, CONTEXT_PIECE);
+	if (chosen.context_size > 2 * CONTEXT_PIECE)
+		memcpy(m->context_8, context + sizeof(m->context_8),
+		       sizeof(m->context_8));
+}
+
+static void fetch_context(const struct mutex *m, context_bytes context)
+{
+	memcpy(context, m->context_0, CONTEXT_PIECE);
+	memcpy(context + CONTEXT_PIECE, m->context_4, CONTEXT_PIECE);
+	if (chosen.context_size > 2 * CONTEXT_PIECE)
+		memcpy(context + sizeof(m->context_8), m->context_8,
+		       sizeof(m->context_8));
 }
 
 /* E1 looks at it from outside; if it is old news, we try once more. */
-static bool is_of_this_era(struct mutex *m)
+static bool is_of_old_era(const struct mutex *m)
 {
-	return lock_extra(m)->era == era;
+	uint16_t locked_in = m->era;
+
+	return locked_in != 0 && locked_in != era;
 }
 
 /* The caller has m now. */
 static void note_era(struct mutex *m)
 {
-	if (unlikely(!is_of_this_era(m))) {
-		/* Who reset the body need not have released to us. */
-		pawl_full_fence();
-		lock_extra(m)->era = era;
-	}
+	if (unlikely(is_of_old_era(m)))
+		pawl_full_fence(); /* who reset the body need not have released to us */
+	m->era = era;
 }
 
 static bool other_try(struct mutex *m)
 {
-	unsigned char context[sizeof(m->context)];
+	context_bytes context;
 
 	if (chosen.context_size == 0) {
 		if (!chosen.trylock(m->core))
@@ -136,7 +159,7 @@ static bool other_try(struct mutex *m)
 	} else {
 		if (!chosen.try_acquire(m->core, context))
 			return false;
-		memcpy(m->context, context, chosen.context_size);
+		keep_context(m, context);
 	}
 	note_era(m);
 	return true;
@@ -184,7 +207,7 @@ static bool other_take_old(struct mutex *m)
 {
 	uint64_t nap = SHORTEST_NAP;
 
-	while (!is_of_this_era(m)) {
+	while (is_of_old_era(m)) {
 		pawl_atomic64 nothing = PAWL_ZERO;
 		struct pawl_deadline soon;
 
@@ -200,15 +223,15 @@ static bool other_take_old(struct mutex *m)
 
 static void other_take(struct mutex *m)
 {
-	unsigned char context[sizeof(m->context)];
+	context_bytes context;
 
-	if (unlikely(!is_of_this_era(m)) && other_take_old(m))
+	if (unlikely(is_of_old_era(m)) && other_take_old(m))
 		return;
 	if (chosen.context_size == 0) {
 		chosen.lock(m->core);
 	} else {
 		chosen.acquire(m->core, context);
-		memcpy(m->context, context, chosen.context_size);
+		keep_context(m, context);
 	}
 	note_era(m);
 }
@@ -287,27 +310,30 @@ static void reset(struct mutex *m)
 
 static void other_give(struct mutex *m)
 {
-	unsigned char context[sizeof(m->context)];
+	context_bytes context;
 
-	if (unlikely(!is_of_this_era(m))) {
-		reset(m);
+	if (unlikely(m->era == 0))
+		return; /* E3 */
+	if (unlikely(is_of_old_era(m))) {
+		reset(m); /* and leaves the era alone: nobody may queue meanwhile */
 		return;
 	}
 	/* Relaxed: whoever is overlooked tries again by itself. */
-	if (unlikely(pawl_load_relaxed(&timed_waiters) != 0) &&
-	    chosen.release_by == RELEASE_ANYONE && pawl_one_in(2) && hand_over(m))
+	if (unlikely(pawl_load_relaxed(&timed_waiters) != 0) && pawl_one_in(2) &&
+	    hand_over(m))
 		return;
+	m->era = 0;
 	if (chosen.context_size == 0) {
 		chosen.unlock(m->core);
 	} else {
-		memcpy(context, m->context, chosen.context_size);
+		fetch_context(m, context);
 		chosen.release(m->core, context);
 	}
 }
 
 static bool try_any(struct mutex *m)
 {
-	return is_default ? pawl_mutex_trylock(&m->plain) : other_try(m);
+	return is_default ? pawl_mutex_trylock(plain(m)) : other_try(m);
 }
 
 bool lock_try(struct mutex *m)
@@ -322,7 +348,7 @@ bool lock_try(struct mutex *m)
 static void take_any(struct mutex *m)
 {
 	if (is_default)
-		pawl_mutex_lock(&m->plain);
+		pawl_mutex_lock(plain(m));
 	else
 		other_take(m);
 }
@@ -357,7 +383,7 @@ int lock_take_until(struct mutex *m, clockid_t clock, const struct timespec *tim
 	if (unlikely(stats_on))
 		since = stats_waiting(m, site);
 	if (is_default)
-		error = pawl_mutex_timedlock(&m->plain, clock, time);
+		error = pawl_mutex_timedlock(plain(m), clock, time);
 	else
 		error = other_take_until(m, &deadline);
 	if (unlikely(stats_on)) {
@@ -371,13 +397,13 @@ int lock_take_until(struct mutex *m, clockid_t clock, const struct timespec *tim
 void lock_give(struct mutex *m)
 {
 	if (is_default)
-		pawl_mutex_unlock(&m->plain);
+		pawl_mutex_unlock(plain(m));
 	else
 		other_give(m);
 }
 
 void lock_forked(void)
 {
-	era++;
+	era = (uint16_t)(era == UINT16_MAX ? 1 : era + 1);
 	timed_waiters = (pawl_atomic64)PAWL_ZERO;
 }

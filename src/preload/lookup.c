@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * What the program asks of the dynamic linker, as far as it would lead past us.
+ *
  * dlvsym: look-ups with a version. An unversioned definition answers to all
  * versions that the linker asks for, but not to those that dlvsym does; and
  * whoever finds some functions here and others in glibc breaks both. Other
  * look-ups, dlsym's among them, find what they should by themselves.
+ *
+ * dlopen: a library opened with RTLD_DEEPBIND would be bound to glibc's functions
+ * first, and could share neither mutex nor condition variable with the rest of the
+ * program. So it is opened without.
+ *
+ * Both ask glibc by a jump, not a call: glibc takes the return address for that of
+ * whoever asks, whose search path and place in the search order it then uses.
  */
 #define _GNU_SOURCE
 #include "preload.h"
+#include "runtime/os.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -52,6 +62,9 @@ static const struct {
 	OURS(cnd_broadcast),
 	OURS(cnd_wait),
 	OURS(cnd_timedwait),
+	OURS(dlopen),
+	OURS(dlmopen),
+	OURS(dlvsym),
 };
 
 static void *find_ours(const char *name)
@@ -78,14 +91,15 @@ static bool comes_before_us(const void *caller)
 	return map == us;
 }
 
-EXPORT void *dlvsym(void *handle, const char *name, const char *version);
-
-/* The last line must stay a jump, or RTLD_NEXT would start from here. */
-#if defined(__GNUC__) && !defined(__clang__)
-__attribute__((optimize("O2")))
+#if defined(__clang__)
+#define JUMPS
+#define JUMP_TO __attribute__((musttail)) return
+#else
+#define JUMPS	__attribute__((optimize("O2")))
+#define JUMP_TO return
 #endif
-void *
-dlvsym(void *handle, const char *name, const char *version)
+
+EXPORT JUMPS void *dlvsym(void *handle, const char *name, const char *version)
 {
 	void *function = NULL;
 
@@ -94,5 +108,35 @@ dlvsym(void *handle, const char *name, const char *version)
 		function = find_ours(name);
 	if (function != NULL)
 		return function;
-	return glibc()->dlvsym(handle, name, version);
+	JUMP_TO glibc()->dlvsym(handle, name, version);
+}
+
+static int bind_to_us(const char *file, int mode)
+{
+	if ((mode & RTLD_DEEPBIND) == 0)
+		return mode;
+	if (verbose) {
+		pawl_os_complain("pawl: opens ");
+		pawl_os_complain(file != NULL ? file : "the program");
+		pawl_os_complain(
+			" without RTLD_DEEPBIND, which would hide pawl's mutexes "
+			"from it\n");
+	}
+	return mode & ~RTLD_DEEPBIND;
+}
+
+EXPORT JUMPS void *dlopen(const char *file, int mode)
+{
+	start_if_first();
+	mode = bind_to_us(file, mode);
+	JUMP_TO glibc()->dlopen(file, mode);
+}
+
+/* In a namespace of its own a library has its own glibc, and no pawl. */
+EXPORT JUMPS void *dlmopen(Lmid_t namespace, const char *file, int mode)
+{
+	start_if_first();
+	if (namespace == LM_ID_BASE)
+		mode = bind_to_us(file, mode);
+	JUMP_TO glibc()->dlmopen(namespace, file, mode);
 }

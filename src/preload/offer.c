@@ -2,10 +2,8 @@
 /* What a lock must be able to do to serve as a pthread_mutex_t. */
 #include "offer.h"
 
-#include <string.h>
-
-/* Room in a mutex beside __kind and the owner; see preload.h. */
-enum { CORE_ROOM = 16, CONTEXT_ROOM = 16, ROOM = 32, EXTRA = 8 };
+/* Room for a core, and in all; see preload.h. */
+enum { CORE_ROOM = 16, ROOM = 24 };
 
 const char *offer_refusal(const struct lock_type *type)
 {
@@ -19,12 +17,15 @@ const char *offer_refusal(const struct lock_type *type)
 	if (type->destroy_when == DESTROY_STABLE)
 		return "its unlock touches the lock after handing it over, when the next "
 		       "holder may have freed it";
-	if (core > CORE_ROOM || type->context_size > CONTEXT_ROOM ||
-	    core + type->context_size > ROOM - EXTRA)
-		return "it leaves no room in a pthread_mutex_t for the depth of a "
-		       "recursive mutex";
-	if (strcmp(type->base, "hemlock-overlap") == 0)
-		return "a thread must wait for its mailbox before it exits, and to "
-		       "arrange for that in unlock would take memory from the heap";
+	if (core > CORE_ROOM || core + type->context_size > ROOM)
+		return "it leaves no room in a pthread_mutex_t for the owner and the "
+		       "depth "
+		       "of a recursive mutex";
+	if (type->release_by == RELEASE_OWNER)
+		return "only the thread that locked it can unlock it, and programs "
+		       "unlock "
+		       "mutexes in other threads, in signal handlers, and after the "
+		       "thread "
+		       "that locked them has ended";
 	return NULL;
 }

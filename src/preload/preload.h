@@ -6,12 +6,22 @@
  * end up there too; so __kind stays where it is and says whose object it is.
  * Everything around it is ours, and all-zero is unlocked.
  *
- *   bytes     the default lock           any other lock
- *    0..15    struct pawl_mutex          its body, or the core of it
- *   16..19    __kind
- *   20..23    owner of a recursive or errorcheck mutex
- *   24..31    depth, users               the context of whoever holds it, or
- *   32..39    -                          depth, users, era (see `struct extra`)
+ *   bytes  glibc's    the default lock:       any other lock
+ *          name       normal      owned
+ *    0..3  __lock     pawl_mutex              context
+ *    4..7  __count    .           depth       depth
+ *    8..11 __owner    .           owner       owner
+ *   12..15 __nusers   .                       context
+ *   16..19 __kind
+ *   20..21 __spins    users       users       users
+ *   22..23 __elision                          era
+ *   24..39 __list                 pawl_mutex  body; or core, and context behind
+ *                                             one of 8
+ *
+ * Owned mutexes are the recursive and the errorcheck ones: programs look at their
+ * __owner, and some at __count, so these stay as well. users are threads in a
+ * condition wait that will be back; era is explained in lock.c. The context is the
+ * holder's alone, who copies it in and out: it need not be in one piece.
  *
  * An object that glibc's bits mark as robust, priority-inheriting or
  * -protecting, or process-shared is glibc's, for its whole life. So is one that
@@ -30,7 +40,9 @@
 #include <stdint.h>
 #include <time.h>
 
-#define EXPORT	    __attribute__((visibility("default")))
+#define EXPORT __attribute__((visibility("default")))
+/* On declarations of data: spares the look into the table of addresses. */
+#define INTERNAL    __attribute__((visibility("hidden")))
 #define likely(x)   __builtin_expect((x) != 0, 1)
 #define unlikely(x) __builtin_expect((x) != 0, 0)
 
@@ -39,34 +51,34 @@ enum {
 	KIND_TYPE = 3,
 	KIND_ELISION = 256 | 512,
 	KIND_FOREIGN = ~(KIND_TYPE | KIND_ELISION),
+	KIND_ROBUST = 16,
+	KIND_INHERITS = 32,
+	KIND_PROTECTS = 64,
+	KIND_DESTROYED = -1,
 };
 
-/* What does not fit into the lock: the holder's, but for era (see lock.c). Words
- * that others look at are volatile: they need to be whole, and no order. */
-struct extra {
-	uint32_t depth;	       /* of a recursive mutex */
-	uint16_t users;	       /* threads in a condition wait that will be back */
-	volatile uint16_t era; /* other locks than the default: when it was locked */
-};
+enum { CONTEXT_PIECE = 4 };
 
 struct mutex {
 	union {
-		struct pawl_mutex plain;
-		unsigned char core[16];
+		struct pawl_mutex normal;
 		struct {
-			unsigned char small_core[8];
-			struct extra beside_core; /* if the context takes 16 */
+			unsigned char context_0[CONTEXT_PIECE];
+			uint32_t depth;
+			volatile uint32_t owner; /* thread id, 0 if none; see mutex.c */
+			unsigned char context_4[CONTEXT_PIECE];
 		};
 	};
 	int kind;
-	volatile uint32_t owner; /* thread id, 0 if none; see mutex.c */
+	uint16_t users;	       /* the holder's */
+	volatile uint16_t era; /* looked at by all: whole, and without order */
 	union {
-		struct extra beside_plain;
+		struct pawl_mutex owned;
+		unsigned char core[16];
 		struct {
-			unsigned char small_context[8];
-			struct extra beside_context;
+			unsigned char small_core[8];
+			unsigned char context_8[8];
 		};
-		unsigned char context[16];
 	};
 };
 
@@ -74,6 +86,10 @@ static_assert(sizeof(struct mutex) <= sizeof(pthread_mutex_t), "a mutex must fit
 static_assert(_Alignof(struct mutex) <= _Alignof(pthread_mutex_t), "a mutex must fit");
 static_assert(offsetof(struct mutex, kind) == offsetof(pthread_mutex_t, __data.__kind),
 	      "the static initialisers must work");
+static_assert(offsetof(struct mutex, owner) == offsetof(pthread_mutex_t, __data.__owner),
+	      "programs look at it");
+static_assert(offsetof(struct mutex, depth) == offsetof(pthread_mutex_t, __data.__count),
+	      "programs look at it");
 static_assert(PTHREAD_MUTEX_TIMED_NP == 0 && PTHREAD_MUTEX_RECURSIVE_NP == 1 &&
 		      PTHREAD_MUTEX_ERRORCHECK_NP == 2 && PTHREAD_MUTEX_ADAPTIVE_NP == 3,
 	      "types are bits of __kind");
@@ -113,16 +129,25 @@ struct glibc {
 			      const struct timespec *);
 	int (*register_atfork)(void (*)(void), void (*)(void), void (*)(void), void *);
 	void *(*dlvsym)(void *, const char *, const char *);
+	void *(*dlopen)(const char *, int);
+	long (*syscall)(long, ...);
+	int (*prctl)(int, ...);
+	void *(*dlmopen)(long, const char *, int);
 };
 
-/* 0 once everything is ready, if the lock is the default and nobody counts. It
- * is or-ed with __kind: one test finds out that the fast path is right. */
-extern volatile int not_plain;
+/* 0 once everything is ready, if the lock is the default and nobody counts; else
+ * a bit that no kind has. It is or-ed with __kind: one comparison finds out that a
+ * fast path is right. */
+enum { NOT_PLAIN = 1 << 30 };
+extern volatile int not_plain INTERNAL;
+
+/* PAWL_VERBOSE asks for a line now and then. */
+extern bool verbose;
 
 /* Gets everything ready, at the very first call. Never allocates memory of its
  * own, and may be entered again from inside itself. */
 void start(void) __attribute__((cold));
-extern volatile bool started;
+extern volatile bool started INTERNAL;
 
 static inline void start_if_first(void)
 {
@@ -133,13 +158,21 @@ static inline void start_if_first(void)
 /* glibc.c */
 const struct glibc *glibc(void);
 
+/* symbols.c: what a name means to the libraries that come after us, NULL if
+ * nothing. Never allocates, locks nothing, and has no error to leave behind. */
+void *symbol_after_us(const char *name);
+
+/* filter.c: around a membarrier, which may not be begun if it says false. */
+bool barrier_begin(void);
+void barrier_end(void);
+void barrier_forked(void);
+
 /* lock.c: the bare lock inside a mutex that is ours. `site` is the return
  * address of the program's call, for the statistics. */
 struct lock_type;
 void lock_choose(const struct lock_type *type);
 void lock_forked(void);
 bool lock_is_default(void);
-struct extra *lock_extra(struct mutex *m);
 void lock_take(struct mutex *m, const void *site);
 bool lock_try(struct mutex *m);
 /* 0, ETIMEDOUT, or EINVAL if it would have to wait and the time is bad. */
@@ -155,14 +188,23 @@ static inline bool mutex_is_foreign(const struct mutex *m)
 	return (m->kind & KIND_FOREIGN) != 0;
 }
 
+static inline bool mutex_has_owner(const struct mutex *m)
+{
+	int type = m->kind & KIND_TYPE;
+
+	return type == PTHREAD_MUTEX_RECURSIVE_NP || type == PTHREAD_MUTEX_ERRORCHECK_NP;
+}
+
 int mutex_lock(struct mutex *m, const void *site);
 int mutex_unlock(struct mutex *m);
 
 /*
- * Lets go of m for a condition wait: 0, or why not. A recursive mutex is let go
- * of once, as glibc does. mutex_resume gets it back, or, if the bare lock was
- * taken already, makes m what it was.
+ * Lets go of m for a condition wait. A recursive mutex is let go of once, as glibc
+ * does. mutex_resume gets it back, or, if the bare lock was taken already, makes m
+ * what it was. Whether the caller may is asked before: 0, or EPERM. After that only
+ * a mutex that is glibc's can still refuse.
  */
+int mutex_may_suspend(struct mutex *m);
 int mutex_suspend(struct mutex *m);
 int mutex_resume(struct mutex *m, bool taken);
 /* The queue of the lock that mutex_suspend would let go of, or NULL. */

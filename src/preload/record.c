@@ -19,7 +19,8 @@ enum {
 
 #define TLS __thread __attribute__((tls_model("initial-exec")))
 
-static TLS uint32_t id;
+ptrdiff_t identity_at;
+static TLS uint32_t id; /* our copy, if glibc's is not to be found */
 static TLS struct record *mine;
 
 /* Guards everything below. */
@@ -29,10 +30,27 @@ static struct record *cursor;
 static struct pawl_node *common_nodes;
 static char *chunk, *chunk_end;
 
-uint32_t my_id(void)
+static ptrdiff_t from_thread_pointer(const void *address)
 {
-	if (unlikely(id == 0))
-		id = (uint32_t)syscall(SYS_gettid);
+	return (const char *)address - (const char *)__builtin_thread_pointer();
+}
+
+void identity_start(void)
+{
+	/* What glibc tells debuggers of a field: its bits, how many, where. */
+	const uint32_t *field = symbol_after_us("_thread_db_pthread_tid");
+	const uint32_t *theirs = NULL;
+
+	if (field != NULL && field[0] == 32 && field[1] == 1)
+		theirs = (const uint32_t *)((const char *)pthread_self() + field[2]);
+	if (theirs == NULL || *theirs != (uint32_t)syscall(SYS_gettid))
+		theirs = &id;
+	identity_at = from_thread_pointer(theirs);
+}
+
+uint32_t identity_ask(void)
+{
+	id = (uint32_t)syscall(SYS_gettid);
 	return id;
 }
 
@@ -104,6 +122,11 @@ static struct record *new_record(void)
 	return record;
 }
 
+struct record *my_record_if_any(void)
+{
+	return mine;
+}
+
 struct record *my_record(void)
 {
 	if (unlikely(mine == NULL))
@@ -157,12 +180,21 @@ void records_forked(void)
 {
 	struct record *record;
 
-	/* A thread that is not here may have held it, half way through: what it
-	 * was about to add is lost, nothing more. */
+	/* Threads that are not here may have been half way through anything: the
+	 * guard, the two ends of the chunk, a list of nodes. The child leaves all
+	 * that where it is, and starts with what its one thread has. The list of
+	 * records is whole at every step. */
 	guard = (struct pawl_mutex)PAWL_MUTEX_INIT;
+	chunk = chunk_end = NULL;
+	common_nodes = NULL;
 	id = 0;
-	for (record = all_records(); record != NULL; record = record->next)
+	for (record = all_records(); record != NULL; record = record->next) {
 		memset(&record->counters, 0, sizeof(record->counters));
+		if (record != mine) {
+			record->nodes = NULL;
+			record->node_count = 0;
+		}
+	}
 	if (mine != NULL)
 		mine->thread = my_id();
 }

@@ -14,11 +14,14 @@
 
 #include <pawl/runtime.h>
 
+#include <stddef.h>
+
 struct counters {
 	pawl_atomic64 acquisitions; /* locks taken, in whatever way */
 	pawl_atomic64 contended;    /* of these: not free at first */
 	pawl_atomic64 parked;	    /* sleeps while waiting for a lock */
-	pawl_atomic64 wakes;	    /* threads woken */
+	pawl_atomic64 waits;	    /* sleeps while waiting for a signal */
+	pawl_atomic64 wakes;	    /* threads woken, for whatever reason */
 	pawl_atomic64 barriers;	    /* membarrier calls */
 	pawl_atomic64 longest;	    /* wait, in nanoseconds */
 };
@@ -32,12 +35,36 @@ struct record {
 	struct record *next;	 /* in the list of all, which only grows */
 };
 
-/* This thread's id, as the kernel knows it. */
-uint32_t my_id(void);
+/*
+ * Where this thread's id stands, seen from its thread pointer: glibc's own, which
+ * is right after every kind of fork and clone too, or else a copy of ours that is 0
+ * until it is asked for. Set by identity_start(), at the very first call.
+ */
+extern ptrdiff_t identity_at __attribute__((visibility("hidden")));
+void identity_start(void);
+uint32_t identity_ask(void) __attribute__((cold));
+
+/* This thread's id, as the kernel knows it; 0 if it must be asked for. */
+static inline uint32_t identity_look(void)
+{
+	return *(const volatile uint32_t *)((const char *)__builtin_thread_pointer() +
+					    identity_at);
+}
+
+/* The same, never 0. */
+static inline uint32_t my_id(void)
+{
+	uint32_t id = identity_look();
+
+	return __builtin_expect(id != 0, true) ? id : identity_ask();
+}
 
 /* This thread's record; makes one at first, or ends the process with a sentence
  * if the system has no memory. */
 struct record *my_record(void);
+
+/* The same, or NULL if it has none yet: for what happens on the way to one. */
+struct record *my_record_if_any(void);
 
 /* The list of all records, for reading. */
 struct record *all_records(void);

@@ -13,8 +13,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-volatile int not_plain = 1;
+volatile int not_plain = NOT_PLAIN;
 volatile bool started;
+bool verbose;
 
 static pawl_atomic64 watching_forks;
 
@@ -45,17 +46,12 @@ static const struct lock_type *choose(void)
 	return type;
 }
 
-/* The one thread of the child starts afresh: nobody sleeps, nobody queues, and
- * what was put into its mailboxes came from threads that are not there. */
+/* The one thread of the child starts afresh: nobody sleeps, nobody queues. */
 static void forked(void)
 {
-	struct pawl_thread *self = pawl_self();
-
-	self->next_hapax = 0; /* the parent goes on with the old block */
-	self->grant = (pawl_atomic64)PAWL_ZERO;
-	self->hinted_grant = (pawl_atomic64)PAWL_ZERO;
-	self->chain = (pawl_atomic64)PAWL_ZERO;
+	pawl_self()->next_hapax = 0; /* the parent goes on with the old block */
 	pawl_park_forget();
+	barrier_forked();
 	lock_forked();
 	records_forked();
 	stats_forked();
@@ -82,16 +78,18 @@ int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)
 
 void start(void)
 {
-	const char *verbose = secure_getenv("PAWL_VERBOSE");
+	const char *asked = secure_getenv("PAWL_VERBOSE");
 	const struct lock_type *type = choose();
 	int saved = errno;
 
+	verbose = asked != NULL && *asked == '1';
 	lock_choose(type);
+	identity_start();
 	stats_start(type->name, secure_getenv("PAWL_STATS"));
 	pawl_os_barrier_prepare(); /* somebody may park before constructors run */
 	started = true;
 	watch_forks();
-	if (verbose != NULL && *verbose == '1') {
+	if (verbose) {
 		pawl_os_complain("pawl: pthread mutexes are ");
 		pawl_os_complain(type->name);
 		pawl_os_complain("\n");

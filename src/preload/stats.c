@@ -113,26 +113,49 @@ void __wrap_pawl_os_wake(const pawl_atomic64 *word);
 bool __real_pawl_os_barrier(void);
 bool __wrap_pawl_os_barrier(void);
 
+/*
+ * Counts what this thread asked of the system. One that has no record yet is on
+ * its way to one, and waits for it: it must not ask for it again, and nobody asked
+ * it to wait for a lock of the program's.
+ */
+static struct counters *countable(void)
+{
+	struct record *record = likely(!stats_on) ? NULL : my_record_if_any();
+
+	return record != NULL ? &record->counters : NULL;
+}
+
 bool __wrap_pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
 			  const struct pawl_deadline *deadline)
 {
-	if (unlikely(stats_on) && !stats_in_cond)
-		add_one(&my_record()->counters.parked);
+	struct counters *counters = countable();
+
+	if (counters != NULL)
+		add_one(stats_in_cond ? &counters->waits : &counters->parked);
 	return __real_pawl_os_sleep(word, expected, deadline);
 }
 
 void __wrap_pawl_os_wake(const pawl_atomic64 *word)
 {
-	if (unlikely(stats_on))
-		add_one(&my_record()->counters.wakes);
+	struct counters *counters = countable();
+
+	if (counters != NULL)
+		add_one(&counters->wakes);
 	__real_pawl_os_wake(word);
 }
 
 bool __wrap_pawl_os_barrier(void)
 {
-	if (unlikely(stats_on))
-		add_one(&my_record()->counters.barriers);
-	return __real_pawl_os_barrier();
+	struct counters *counters = countable();
+	bool passed;
+
+	if (!barrier_begin())
+		return false;
+	if (counters != NULL)
+		add_one(&counters->barriers);
+	passed = __real_pawl_os_barrier();
+	barrier_end();
+	return passed;
 }
 
 /* The report. */
@@ -229,6 +252,7 @@ static void sum(struct counters *total)
 		add_to(&total->acquisitions, &part->acquisitions);
 		add_to(&total->contended, &part->contended);
 		add_to(&total->parked, &part->parked);
+		add_to(&total->waits, &part->waits);
 		add_to(&total->wakes, &part->wakes);
 		add_to(&total->barriers, &part->barriers);
 		raise_to(&total->longest, get(&part->longest));
@@ -267,12 +291,13 @@ __attribute__((destructor)) static void report(void)
 	text.length = 0;
 	say(&text,
 	    "pawl: %s (pid %d), lock %s\n"
-	    "acquisitions %llu, contended %llu, parked %llu, wake-ups %llu, "
-	    "membarriers %llu, longest wait %.3f ms\n",
+	    "acquisitions %llu, contended %llu, parked %llu, waits for a signal %llu, "
+	    "wake-ups %llu, membarriers %llu, longest wait for a mutex %.3f ms\n",
 	    program_invocation_short_name, (int)getpid(), lock_name,
 	    (unsigned long long)get(&total.acquisitions),
 	    (unsigned long long)get(&total.contended),
-	    (unsigned long long)get(&total.parked), (unsigned long long)get(&total.wakes),
+	    (unsigned long long)get(&total.parked), (unsigned long long)get(&total.waits),
+	    (unsigned long long)get(&total.wakes),
 	    (unsigned long long)get(&total.barriers), (double)get(&total.longest) / 1e6);
 	say_places(&text);
 	if (get(&homeless) != 0)

@@ -104,6 +104,58 @@ static void used_before_constructors_and_after_main(void **state)
 	run_well("preload_early " OTHER_LIBRARY);
 }
 
+static void nothing_allocates(void **state)
+{
+	(void)state;
+	run_well("preload_first_use");
+}
+
+static void a_plug_in_shares_mutexes(void **state)
+{
+	(void)state;
+	run_well("preload_deepbind " PLUGIN " " NEIGHBOUR);
+}
+
+static void newcomers_are_counted(void **state)
+{
+	(void)state;
+	setenv("PAWL_STATS", "/dev/null", 1);
+	run_well("preload_integrity newcomers");
+	unsetenv("PAWL_STATS");
+}
+
+static void filters_see_no_membarrier(void **state)
+{
+	(void)state;
+	run_well("preload_filtered prctl");
+	run_well("preload_filtered seccomp");
+}
+
+/* One instruction at a time. */
+static void run_stepwise(const char *program)
+{
+#ifdef MIDWAY
+	run_well(program);
+#else
+	(void)program;
+	skip(); /* nobody taught it this CPU's traps */
+#endif
+}
+
+static void a_signal_finds_no_wait_that_is_refused(void **state)
+{
+	(void)state;
+	run_stepwise("preload_midway waits");
+}
+
+static void a_fork_may_come_at_any_step(void **state)
+{
+	(void)state;
+	if (strcmp(lock->base, "mcs") != 0)
+		skip(); /* others take no nodes */
+	run_stepwise("preload_midway forks");
+}
+
 /* Says where two texts begin to differ. */
 static void compare(const char *ours, const char *theirs)
 {
@@ -151,20 +203,16 @@ INTEGRITY(cancel)
 INTEGRITY(many)
 INTEGRITY(churn)
 INTEGRITY(signals)
+INTEGRITY(stranger)
 INTEGRITY(timed)
 INTEGRITY(farewell)
 INTEGRITY(small)
 INTEGRITY(spins)
 INTEGRITY(exit)
-
-static void integrity_stranger(void **state)
-{
-	(void)state;
-	if (lock->release_by == RELEASE_OWNER)
-		skip(); /* pawl run --list says so */
-	run_well(strcmp(effort, "light") == 0 ? "preload_integrity stranger light"
-					      : "preload_integrity stranger");
-}
+INTEGRITY(depths)
+INTEGRITY(mixture)
+INTEGRITY(jumps)
+INTEGRITY(forgotten)
 
 static void works_without_membarrier(void **state)
 {
@@ -186,10 +234,11 @@ static size_t lines_of(const char *text)
 
 static void a_wrong_lock_is_one_line_and_127(void **state)
 {
-	static const char *const wrong[] = {"nonsense",		 "clh",
-					    "clh+park",		 "tidex",
-					    "hemlock-ah",	 "hemlock-overlap",
-					    "reciprocating-fair"};
+	static const char *const wrong[] = {"nonsense",		  "clh",
+					    "clh+park",		  "tidex",
+					    "hemlock-ah",	  "hemlock-overlap",
+					    "reciprocating-fair", "hemlock+park",
+					    "reciprocating"};
 	size_t i;
 
 	(void)state;
@@ -251,7 +300,20 @@ static void run_becomes_the_program(void **state)
 	free(outcome.text);
 }
 
-static void list_names_owners_and_reasons(void **state)
+/* Storage that is found by a call is allocated at the first one, or later still. */
+static void finds_its_storage_by_itself(void **state)
+{
+	struct outcome outcome = run("nm -D --undefined-only %s", LIBRARY);
+
+	(void)state;
+	assert_int_equal(outcome.status, 0);
+	assert_non_null(strstr(outcome.text, "mmap"));
+	assert_null(strstr(outcome.text, "__tls_get_addr"));
+	assert_null(strstr(outcome.text, "dlsym"));
+	free(outcome.text);
+}
+
+static void list_names_reasons(void **state)
 {
 	struct outcome outcome = run("%s run --list", COMMAND);
 
@@ -259,7 +321,46 @@ static void list_names_owners_and_reasons(void **state)
 	assert_int_equal(outcome.status, 0);
 	assert_non_null(strstr(outcome.text, "tidex"));
 	assert_non_null(strstr(outcome.text, "no sound trylock"));
-	assert_non_null(strstr(outcome.text, "unlocked by the thread that locked them"));
+	assert_non_null(strstr(outcome.text, "only the thread that locked it"));
+	free(outcome.text);
+}
+
+static void a_static_program_is_refused(void **state)
+{
+	static const char *const ways[] = {
+		"%s run -- %s/preload_static 2>&1",
+		"PATH=%2$s %1$s run -- preload_static 2>&1",
+		"f=$(mktemp) && chmod +x $f && echo '#!%2$s/"
+		"preload_static' >$f && %1$s run -- $f 2>&1; s=$?; "
+		"rm $f; exit $s"};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		struct outcome outcome = run(ways[i], COMMAND, PROGRAMS);
+
+		assert_int_equal(WEXITSTATUS(outcome.status), 2);
+		assert_int_equal(lines_of(outcome.text), 1);
+		assert_non_null(
+			strstr(outcome.text, "preload_static' is statically linked"));
+		free(outcome.text);
+	}
+}
+
+/* Every wake-up is somebody's: of a mutex or, as here, of a signal. */
+static void waits_for_signals_are_counted(void **state)
+{
+	struct outcome outcome = run(
+		"%s run --stats -- %s/preload_integrity pingpong 2>&1", COMMAND,
+		PROGRAMS);
+	const char *line = strstr(outcome.text, "waits for a signal ");
+	unsigned long long waits = 0;
+
+	(void)state;
+	assert_int_equal(outcome.status, 0);
+	assert_non_null(line);
+	assert_int_equal(sscanf(line, "waits for a signal %llu", &waits), 1);
+	assert_true(waits > 0);
 	free(outcome.text);
 }
 
@@ -304,6 +405,11 @@ int main(int argc, char **argv)
 		cmocka_unit_test(integrity_churn),
 		cmocka_unit_test(integrity_stranger),
 		cmocka_unit_test(integrity_farewell),
+		cmocka_unit_test(integrity_depths),
+		cmocka_unit_test(integrity_mixture),
+		cmocka_unit_test(nothing_allocates),
+		cmocka_unit_test(newcomers_are_counted),
+		cmocka_unit_test(a_signal_finds_no_wait_that_is_refused),
 	};
 	const struct CMUnitTest rest[] = {
 		cmocka_unit_test(so_is_the_cxx_library),
@@ -316,14 +422,25 @@ int main(int argc, char **argv)
 		cmocka_unit_test(integrity_spins),
 		cmocka_unit_test(integrity_exit),
 		cmocka_unit_test(works_without_membarrier),
+		cmocka_unit_test(filters_see_no_membarrier),
+		cmocka_unit_test(a_plug_in_shares_mutexes),
+		cmocka_unit_test(a_fork_may_come_at_any_step),
+	};
+	/* Queues that hand over cannot be left, and do not know who left. */
+	const struct CMUnitTest default_only[] = {
+		cmocka_unit_test(integrity_jumps),
+		cmocka_unit_test(integrity_forgotten),
 	};
 	const struct CMUnitTest any[] = {
 		cmocka_unit_test(nothing_is_ours_without_us),
 		cmocka_unit_test(a_wrong_lock_is_one_line_and_127),
 		cmocka_unit_test(says_something_only_if_asked),
 		cmocka_unit_test(run_becomes_the_program),
-		cmocka_unit_test(list_names_owners_and_reasons),
+		cmocka_unit_test(finds_its_storage_by_itself),
+		cmocka_unit_test(list_names_reasons),
 		cmocka_unit_test(statistics_add_up),
+		cmocka_unit_test(waits_for_signals_are_counted),
+		cmocka_unit_test(a_static_program_is_refused),
 	};
 	int failures;
 
@@ -345,5 +462,8 @@ int main(int argc, char **argv)
 	failures = cmocka_run_group_tests_name(lock->name, core, NULL, NULL);
 	if (strcmp(effort, "full") == 0)
 		failures += cmocka_run_group_tests_name(lock->name, rest, NULL, NULL);
+	if (strcmp(lock->name, OFFER_DEFAULT) == 0)
+		failures += cmocka_run_group_tests_name(lock->name, default_only, NULL,
+							NULL);
 	return failures;
 }

@@ -5,8 +5,12 @@
  * waiters spin: they are slow when threads outnumber CPUs.
  */
 #define _GNU_SOURCE
+#include "check.h"
+
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,14 +26,6 @@
 enum { MOST_THREADS = 6 };
 
 static int thread_count = MOST_THREADS, run_ms = 400, effort = 20;
-
-#define CHECK(condition)                                                                \
-	do {                                                                            \
-		if (!(condition)) {                                                     \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			_exit(1);                                                       \
-		}                                                                       \
-	} while (0)
 
 static volatile bool stop;
 
@@ -661,6 +657,250 @@ static void spins(void)
 	CHECK(spun == spun_by_all);
 }
 
+/* Newcomers, all at once: under PAWL_STATS each needs a record of its own. */
+static pthread_barrier_t gate;
+
+static void *come_in(void *argument)
+{
+	struct shared *s = argument;
+
+	pthread_barrier_wait(&gate);
+	pthread_mutex_lock(&s->m);
+	s->sum++;
+	pthread_mutex_unlock(&s->m);
+	return NULL;
+}
+
+static void newcomers(void)
+{
+	struct shared s = {.m = PTHREAD_MUTEX_INITIALIZER};
+	pthread_t threads[32];
+	int i;
+
+	CHECK(pthread_barrier_init(&gate, NULL, 32) == 0);
+	for (i = 0; i < 10 * effort; i++) {
+		start_all(threads, 32, come_in, &s);
+		join_all(threads, 32);
+	}
+	CHECK(s.sum == 32L * 10 * effort);
+}
+
+/* Is the thread asleep in the kernel? */
+static bool is_asleep(pid_t id)
+{
+	char path[64], text[512], *state;
+	FILE *file;
+	size_t length;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)id);
+	file = fopen(path, "r");
+	CHECK(file != NULL);
+	length = fread(text, 1, sizeof(text) - 1, file);
+	fclose(file);
+	text[length] = '\0';
+	state = strrchr(text, ')');
+	return state != NULL && state[2] == 'S';
+}
+
+struct party {
+	pthread_mutex_t *m;
+	pthread_cond_t *c;
+	int depth;
+	volatile pid_t about_to_wait;
+};
+
+static void *wait_at_depth(void *argument)
+{
+	struct party *p = argument;
+	int i;
+
+	for (i = 0; i < p->depth; i++)
+		CHECK(pthread_mutex_lock(p->m) == 0);
+	p->about_to_wait = gettid();
+	CHECK(pthread_cond_wait(p->c, p->m) == 0);
+	for (i = 0; i < p->depth; i++)
+		CHECK(pthread_mutex_unlock(p->m) == 0);
+	return NULL;
+}
+
+/* Starts it and returns once it waits: it sleeps nowhere else from there on. */
+static void start_waiting(pthread_t *thread, struct party *p)
+{
+	start_all(thread, 1, wait_at_depth, p);
+	while (p->about_to_wait == 0 || !is_asleep(p->about_to_wait))
+		sched_yield();
+}
+
+/* One broadcast wakes them all: with a mutex that is let go of, and with one that is
+ * not, because it was locked twice. */
+static void depths(void)
+{
+	static const int orders[][3] = {{1, 1, 2}, {1, 2, 0}};
+	size_t order;
+	int i, n;
+
+	for (order = 0; order < 2; order++) {
+		pthread_mutex_t m = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+		pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+		struct party parties[3];
+		pthread_t threads[3];
+
+		for (n = 0; n < 3 && orders[order][n] != 0; n++) {
+			parties[n] = (struct party){&m, &c, orders[order][n], 0};
+			start_waiting(&threads[n], &parties[n]);
+		}
+		CHECK(pthread_cond_broadcast(&c) == 0);
+		for (i = 0; i < n; i++)
+			join_all(&threads[i], 1);
+	}
+}
+
+/* The same with one condition variable and several mutexes, of several sorts. */
+static void mixture(void)
+{
+	pthread_mutex_t m[4] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+				PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP,
+				PTHREAD_MUTEX_INITIALIZER};
+	pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+	pthread_mutexattr_t attr;
+	struct party parties[8];
+	pthread_t threads[8];
+	int i;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	CHECK(pthread_mutex_init(&m[3], &attr) == 0);
+	for (i = 0; i < 8; i++) {
+		parties[i] = (struct party){&m[i % 4], &c, 1, 0};
+		start_waiting(&threads[i], &parties[i]);
+	}
+	CHECK(pthread_cond_broadcast(&c) == 0);
+	join_all(threads, 8);
+}
+
+/*
+ * An old program's time limit: jumps out of a blocked lock, and goes on, with the
+ * mutex as it is or made anew.
+ */
+static sigjmp_buf way_out;
+static struct shared jumped;
+static volatile pid_t jumper;
+static volatile bool let_go;
+
+static void jump(int signal)
+{
+	(void)signal;
+	siglongjmp(way_out, 1);
+}
+
+static void *hold_and_interrupt(void *argument)
+{
+	pthread_t victim = *(pthread_t *)argument;
+
+	pthread_mutex_lock(&jumped.m);
+	jumper = 0;
+	while (jumper == 0 || !is_asleep(jumper))
+		sched_yield();
+	pthread_kill(victim, SIGUSR1);
+	while (!let_go)
+		sched_yield();
+	pthread_mutex_unlock(&jumped.m);
+	return NULL;
+}
+
+/* On a stack of its own depth, where somebody else's frames come later. */
+static __attribute__((noinline)) void block_and_jump(int depth)
+{
+	volatile char room[512];
+
+	memset((void *)(uintptr_t)room, depth, sizeof(room));
+	if (depth > 0) {
+		block_and_jump(depth - 1);
+		return;
+	}
+	if (sigsetjmp(way_out, 1) == 0) {
+		jumper = gettid();
+		pthread_mutex_lock(&jumped.m);
+		CHECK(!"the lock was free");
+	}
+}
+
+static void jumps(void)
+{
+	pthread_t self = pthread_self(), holder;
+	struct sigaction action;
+	int i;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = jump;
+	sigaction(SIGUSR1, &action, NULL);
+	for (i = 0; i < effort; i++) {
+		jumped = (struct shared){.m = PTHREAD_MUTEX_INITIALIZER,
+					 .c = PTHREAD_COND_INITIALIZER};
+		let_go = false;
+		jumper = -1;
+		start_all(&holder, 1, hold_and_interrupt, &self);
+		while (jumper != 0)
+			sched_yield();
+		block_and_jump(i % 8);
+		if (i % 2 == 0) { /* it is the holder's still, and free in the end */
+			let_go = true;
+			join_all(&holder, 1);
+			run_for(5, 3, hammer, &jumped);
+		} else { /* the holder's no longer */
+			CHECK(pthread_mutex_init(&jumped.m, NULL) == 0);
+			run_for(5, 3, hammer, &jumped);
+			CHECK(pthread_mutex_lock(&jumped.m) == 0); /* for the holder */
+			let_go = true;
+			join_all(&holder, 1);
+		}
+		CHECK(jumped.sum == jumped.counted);
+		CHECK(pthread_mutex_lock(&jumped.m) == 0);
+		CHECK(pthread_mutex_unlock(&jumped.m) == 0);
+	}
+}
+
+/* A helper that is left waiting for ever, and its mutex made anew. */
+static void *wait_for_ever(void *argument)
+{
+	struct party *p = argument;
+
+	p->about_to_wait = gettid();
+	pthread_mutex_lock(p->m);
+	CHECK(!"somebody who was forgotten came in");
+	return NULL;
+}
+
+static void forgotten(void)
+{
+	static const pthread_mutex_t kinds[] = {PTHREAD_MUTEX_INITIALIZER,
+						PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP};
+	static struct shared s[2];
+	static struct party ghosts[2][2];
+	pthread_mutexattr_t attr;
+	pthread_t ghost;
+	int i, n;
+
+	pthread_mutexattr_init(&attr);
+	for (i = 0; i < 2; i++) {
+		s[i] = (struct shared){.m = kinds[i], .c = PTHREAD_COND_INITIALIZER};
+		CHECK(pthread_mutex_lock(&s[i].m) == 0);
+		for (n = 0; n < 2; n++) {
+			ghosts[i][n].m = &s[i].m;
+			start_all(&ghost, 1, wait_for_ever, &ghosts[i][n]);
+			while (ghosts[i][n].about_to_wait == 0 ||
+			       !is_asleep(ghosts[i][n].about_to_wait))
+				sched_yield();
+		}
+		pthread_mutexattr_settype(&attr, s[i].m.__data.__kind);
+		CHECK(pthread_mutex_init(&s[i].m, &attr) == 0);
+		run_for(run_ms / 4, 3, hammer, &s[i]);
+		CHECK(s[i].sum == s[i].counted);
+		CHECK(pthread_mutex_destroy(&s[i].m) == 0);
+	}
+	_exit(0); /* nobody will join them */
+}
+
 /* exit while other threads hold and wait. */
 static void leave_in_the_middle(void)
 {
@@ -693,6 +933,11 @@ int main(int argc, char **argv)
 		{"small", small},
 		{"spins", spins},
 		{"exit", leave_in_the_middle},
+		{"newcomers", newcomers},
+		{"depths", depths},
+		{"mixture", mixture},
+		{"jumps", jumps},
+		{"forgotten", forgotten},
 	};
 	size_t i;
 

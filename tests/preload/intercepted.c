@@ -80,6 +80,9 @@ int main(int argc, char **argv)
 	CHECK(cnd_broadcast, "GLIBC_2.28");
 	CHECK(cnd_wait, "GLIBC_2.28");
 	CHECK(cnd_timedwait, "GLIBC_2.28");
+	CHECK(dlopen, "GLIBC_2.34");
+	CHECK(dlmopen, "GLIBC_2.34");
+	CHECK(dlvsym, "GLIBC_2.34");
 	/* Other functions are found as ever. */
 	expected = false;
 	CHECK(pthread_rwlock_rdlock, "GLIBC_2.2.5");

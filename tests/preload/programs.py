@@ -263,6 +263,43 @@ def leveldb(library, locks, helpers, tmp):
             sys.exit("leveldb under %s: the output differs" % lock)
 
 
+PAGE = """<html><body><p id=x></p><script>
+var x = 0; for (var i = 0; i < 1000; i++) x += i;
+document.getElementById("x").textContent = x;
+</script></body></html>
+"""
+
+
+def chromium(library, locks, helpers, tmp):
+    """An allocator that locks while it gets ready, and, unless the system has no
+    namespaces for everybody, a sandbox that looks into mutexes and filters calls."""
+    program = need("chromium")
+    ours = os.path.join(tmp, "libpawl-pthread.so")  # where anybody may read it
+    shutil.copy(library, ours)
+    page = os.path.join(tmp, "page.html")
+    with open(page, "w") as file:
+        file.write(PAGE)
+    who = {"user": "nobody"} if os.geteuid() == 0 else {}
+
+    def dump(lock, options):
+        profile = tempfile.mkdtemp(dir=tmp)
+        os.chmod(profile, 0o777)
+        env = dict(environment(lock, ours), HOME=profile)
+        done = subprocess.run([program, "--headless", "--disable-gpu", "--dump-dom",
+                               "--user-data-dir=" + profile] + options + ["file://" + page],
+                              env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              timeout=LIMIT, cwd=profile, start_new_session=True, **who)
+        return done.stdout if done.returncode == 0 else b""
+
+    ways = [way for way in ([], ["--no-sandbox"]) if b"499500" in dump(None, way)]
+    if not ways:
+        skip("chromium does not start here")
+    for way in ways:
+        for lock in locks:
+            if b">499500<" not in dump(lock, way):
+                sys.exit("chromium %s under %s does not show the page" % (way, lock))
+
+
 def main():
     name, library, helpers, locks = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
     with tempfile.TemporaryDirectory() as tmp:

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Programs that put themselves behind a filter of system calls, as browsers do. The
+ * filter was written for a program that never calls membarrier, and may end the
+ * process at the first one; nobody can ask beforehand. So from the moment that a
+ * filter is about to come, no more are made: to the runtime that looks like a
+ * system that has come to refuse them, and wakers pass full fences instead.
+ */
+#define _GNU_SOURCE
+#include "preload.h"
+#include "runtime/os.h"
+
+#include <linux/seccomp.h>
+#include <stdarg.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static pawl_atomic64 renounced;
+static pawl_atomic64 inside; /* threads that may be calling it now */
+
+bool barrier_begin(void)
+{
+	pawl_fetch_add_relaxed(&inside, 1);		/* Relaxed: the fence orders it */
+	pawl_full_fence();				/* [B] pairs with [F] */
+	if (likely(pawl_load_relaxed(&renounced) == 0)) /* Relaxed: likewise */
+		return true;
+	barrier_end();
+	return false;
+}
+
+void barrier_end(void)
+{
+	pawl_fetch_add_release(&inside, (uint64_t)-1); /* [E] pairs with [A] */
+}
+
+void barrier_forked(void)
+{
+	inside = (pawl_atomic64)PAWL_ZERO; /* they are not here */
+}
+
+/* Ends: nobody new comes in, and a barrier takes some microseconds. */
+static void renounce_barriers(void)
+{
+	pawl_store_relaxed(&renounced, 1);	/* Relaxed: the fence orders it */
+	pawl_full_fence();			/* [F] pairs with [B] */
+	while (pawl_load_acquire(&inside) != 0) /* [A] pairs with [E] */
+		pawl_os_yield();
+}
+
+EXPORT long syscall(long number, ...)
+{
+	long a[6];
+	va_list arguments;
+	int i;
+
+	va_start(arguments, number);
+	for (i = 0; i < 6; i++)
+		a[i] = va_arg(arguments, long);
+	va_end(arguments);
+	if (unlikely(number == SYS_seccomp) &&
+	    (a[0] == SECCOMP_SET_MODE_FILTER || a[0] == SECCOMP_SET_MODE_STRICT))
+		renounce_barriers();
+	return glibc()->syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+EXPORT int prctl(int option, ...)
+{
+	unsigned long a[4];
+	va_list arguments;
+	int i;
+
+	va_start(arguments, option);
+	for (i = 0; i < 4; i++)
+		a[i] = va_arg(arguments, unsigned long);
+	va_end(arguments);
+	if (option == PR_SET_SECCOMP)
+		renounce_barriers();
+	return glibc()->prctl(option, a[0], a[1], a[2], a[3]);
+}
