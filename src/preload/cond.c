@@ -121,7 +121,7 @@ static int signal_foreign(struct cond *c, bool all)
 /* Gets the mutex back after a wait that a signal ended, or nothing did. */
 static int take_back(struct wait *w, bool signalled)
 {
-	bool queued = signalled && w->me.address != NULL;
+	bool queued = signalled && w->me.mutex != NULL && w->me.address == w->me.mutex;
 
 	if (w->stray != NULL)
 		pawl_fetch_add_relaxed(&strays, (uint64_t)-1); /* Relaxed: a count */
