@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { LINES = 512 }; /* a CPU beyond shares one with another */
+enum { LINES = 512 }; /* a CPU beyond shares one with another; rseq is left out then */
 
 struct line {
 	PAWL_SEQUESTER pawl_atomic64 value;
@@ -118,7 +118,7 @@ __attribute__((constructor)) static void list_subjects(void)
 {
 	size_t i;
 
-	for (i = 0; i < (size_t)VARIANTS - !rseq_there(); i++)
+	for (i = 0; i < (size_t)VARIANTS - !rseq_there(LINES); i++)
 		subjects[i] = &variants[i].subject;
 }
 

@@ -16,6 +16,9 @@ static inline __attribute__((always_inline)) void loop(
 	do {
 		uint64_t slot = get(me);
 
+		if (__builtin_expect(slot == PAWL_SLOTS_NONE, false) &&
+		    (slot = store_more(me, get)) == PAWL_SLOTS_NONE)
+			break;
 		pawl_bare_light_fence(); /* as in episode_again */
 		put(me, slot);
 	} while (episode_again(&me->episodes, &count));

@@ -25,6 +25,9 @@ static inline __attribute__((always_inline)) void loop(
 	do {
 		uint64_t slot = get(me);
 
+		if (__builtin_expect(slot == PAWL_SLOTS_NONE, false) &&
+		    (slot = store_more(me, get)) == PAWL_SLOTS_NONE)
+			break;
 		use(me, stores.pool.objects + slot * STORE_OBJECT);
 		put(me, slot);
 	} while (episode_again(&me->episodes, &count));

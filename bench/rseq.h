@@ -4,7 +4,7 @@
  * upper bound of the workloads idalloc, pool and counter. The kernel takes a thread
  * that it preempts or moves between 1 and 2 to 4, from where all starts over; the
  * last store, just before 2, is what makes the rest count. x86-64 only, and only
- * where glibc has registered the thread; elsewhere rseq_there() is false. TSan does
+ * where glibc has registered the thread; elsewhere rseq_there is false. TSan does
  * not know that threads on one CPU follow each other, and would report a race.
  */
 #ifndef PAWL_BENCH_RSEQ_H
@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 
@@ -29,9 +30,11 @@ static inline struct rseq_words *rseq_words(void)
 	return (struct rseq_words *)((char *)__builtin_thread_pointer() + __rseq_offset);
 }
 
-static inline bool rseq_there(void)
+/* Sequences find a CPU's part of an array by the CPU's number, whatever it is. */
+static inline bool rseq_there(long room)
 {
-	return &__rseq_size != NULL && __rseq_size != 0;
+	return &__rseq_size != NULL && __rseq_size != 0 &&
+	       sysconf(_SC_NPROCESSORS_CONF) <= room;
 }
 
 /* Describes the sequence that follows, and enters it if still on this CPU; 0x53053053
@@ -124,8 +127,9 @@ again:
 
 #else
 
-static inline bool rseq_there(void)
+static inline bool rseq_there(long room)
 {
+	(void)room;
 	return false;
 }
 

@@ -4,14 +4,41 @@
 
 #include <errno.h>
 #include <math.h>
+#include <sched.h>
 #include <stdlib.h>
 
 struct stores stores;
 
 void store_spill(uint64_t slot)
 {
-	/* Relaxed: read after the threads are joined. */
-	stores.spill[pawl_fetch_add_relaxed(&stores.spilled, 1)] = (uint32_t)slot;
+	pawl_tas_lock(&stores.behind);
+	stores.spill[stores.spilled++] = (uint32_t)slot;
+	pawl_tas_unlock(&stores.behind);
+}
+
+static uint64_t take_from_behind(void)
+{
+	uint64_t slot = PAWL_SLOTS_NONE;
+
+	pawl_tas_lock(&stores.behind);
+	if (stores.spilled > 0)
+		slot = stores.spill[--stores.spilled];
+	else if (stores.made < STORE_SLOTS)
+		slot = stores.made++;
+	pawl_tas_unlock(&stores.behind);
+	return slot;
+}
+
+uint64_t store_more(struct store_thread *me, uint64_t (*get)(struct store_thread *me))
+{
+	uint64_t slot;
+
+	/* Ends with the run, if others do not put theirs back before. */
+	while ((slot = take_from_behind()) == PAWL_SLOTS_NONE &&
+	       (slot = get(me)) == PAWL_SLOTS_NONE &&
+	       pawl_load_relaxed(me->episodes.stop) == 0) /* Relaxed: when to end */
+		sched_yield();
+	return slot;
 }
 
 static void fill(struct stack *stack, uint64_t *next, uint64_t n)
@@ -47,13 +74,13 @@ static bool drain_pawl(struct pawl_slots *slots)
 	return n == slots->limit;
 }
 
-/* Gives the variant its slots; returns how many the stacks got. */
-static uint64_t begin(const struct store_variant *variant, struct store_thread *threads,
-		      int count)
+/* Gives the variant its slots. */
+static void begin(const struct store_variant *variant, struct store_thread *threads,
+		  int count)
 {
-	uint64_t next = 0, i;
+	uint64_t most = STORE_SLOTS / (uint64_t)count, next = 0, i;
 
-	pawl_store_relaxed(&stores.spilled, 0); /* Relaxed: nobody is there yet. */
+	stores.spilled = 0;
 	stores.one.count = 0;
 	for (i = 0; i < stores.cpus; i++)
 		stores.cpu[i].count = 0;
@@ -65,15 +92,18 @@ static uint64_t begin(const struct store_variant *variant, struct store_thread *
 		for (i = 0; i < stores.cpus; i++)
 			fill(&stores.cpu[i], &next, 100);
 	for (i = 0; i < (uint64_t)count; i++)
-		fill(&threads[i].own, &next, variant->where == STORE_THREAD ? 32 : 0);
-	return next;
+		fill(&threads[i].own, &next,
+		     variant->where != STORE_THREAD ? 0
+		     : most < 32		    ? most
+						    : 32);
+	stores.made = next;
 }
 
 /* Every slot is in one of the stacks, once. */
-static bool all_there(struct store_thread *threads, int count, uint64_t slots)
+static bool all_there(struct store_thread *threads, int count)
 {
 	static unsigned char seen[STORE_SLOTS];
-	uint64_t found = pawl_load_relaxed(&stores.spilled), i; /* Relaxed: joined. */
+	uint64_t found = stores.spilled, i;
 	bool once = true;
 
 	memset(seen, 0, sizeof(seen));
@@ -84,7 +114,7 @@ static bool all_there(struct store_thread *threads, int count, uint64_t slots)
 		once &= account(&stores.cpu[i], seen, &found);
 	for (i = 0; i < (uint64_t)count; i++)
 		once &= account(&threads[i].own, seen, &found);
-	return once && found == slots;
+	return once && found == stores.made;
 }
 
 static const struct store_variant *running;
@@ -120,7 +150,6 @@ bool store_run(const struct bench_subject *subject, const struct bench_shape *sh
 	const struct pawl_pool_plan plan = {
 		.kind = variant->kind, .size = STORE_OBJECT, .limit = STORE_SLOTS};
 	struct store_thread *threads = workload_members(shape->threads, sizeof(*threads));
-	uint64_t slots;
 	int i;
 
 	running = variant;
@@ -136,7 +165,7 @@ bool store_run(const struct bench_subject *subject, const struct bench_shape *sh
 	if (variant->only_one)
 		stores.pool.slots.shards.most = 0;
 	pthread_mutex_init(&stores.mutex, NULL);
-	slots = begin(variant, threads, shape->threads);
+	begin(variant, threads, shape->threads);
 	if (!episodes_run(shape, subject->loop, threads, sizeof(*threads), figures,
 			  outcome))
 		return false; /* and some threads may still look at their members */
@@ -144,7 +173,7 @@ bool store_run(const struct bench_subject *subject, const struct bench_shape *sh
 		outcome->exclusive &= threads[i].got_twice == 0;
 	outcome->exclusive &= variant->where == STORE_PAWL
 				      ? drain_pawl(&stores.pool.slots)
-				      : all_there(threads, shape->threads, slots);
+				      : all_there(threads, shape->threads);
 	pawl_pool_destroy(&stores.pool);
 	free(threads);
 	return true;
@@ -156,7 +185,9 @@ void store_subjects(const struct bench_subject **subjects,
 {
 	size_t i;
 
-	for (i = 0; i < count && (variants[i].where != STORE_RSEQ || rseq_there()); i++)
+	for (i = 0;
+	     i < count && (variants[i].where != STORE_RSEQ || rseq_there(STORE_CPUS));
+	     i++)
 		subjects[i] = &variants[i].subject;
 	subjects[i] = NULL;
 }

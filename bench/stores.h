@@ -19,7 +19,7 @@
 enum {
 	STORE_SLOTS = 1 << 16,
 	STACK_SLOTS = 4096, /* room in a stack */
-	STORE_CPUS = 512,   /* a CPU beyond shares with another */
+	STORE_CPUS = 512,   /* a CPU beyond shares with another; rseq is left out then */
 	STORE_OBJECT = 64,  /* bytes behind a slot */
 };
 
@@ -38,8 +38,10 @@ struct stores {
 	} locks[STORE_CPUS];
 	struct stack *cpu; /* one for each, under these, or by rseq */
 	uint64_t cpus;
-	struct pawl_pool pool;		      /* pawl's, of one of the kinds */
-	PAWL_SEQUESTER pawl_atomic64 spilled; /* slots a full stack did not take */
+	struct pawl_pool pool; /* pawl's, of one of the kinds */
+	/* Behind the stacks: what a full one did not take, and an empty one gets. */
+	PAWL_SEQUESTER struct pawl_tas behind;
+	uint64_t spilled, made; /* slots here; slots that there are at all */
 	uint32_t spill[STORE_SLOTS];
 };
 extern struct stores stores;
@@ -61,6 +63,11 @@ static inline uint64_t stack_pop(struct stack *stack)
 }
 
 void store_spill(uint64_t slot);
+
+/* A slot for a thread whose stack is empty, where others have what it lacks; waits
+ * for one if there are no more. NONE at the end of the run. */
+uint64_t store_more(struct store_thread *me, uint64_t (*get)(struct store_thread *me))
+	__attribute__((cold, noinline));
 
 static inline void stack_push(struct stack *stack, uint64_t slot)
 {
@@ -191,7 +198,7 @@ struct store_variant {
 };
 
 /* Runs the variant of the subject, which is the first thing in it. Not those of
- * STORE_RSEQ, unless rseq_there(). */
+ * STORE_RSEQ, unless rseq_there(STORE_CPUS). */
 workload_run store_run;
 
 /* Fills a workload's list of subjects from its variants, of which rseq is the last:

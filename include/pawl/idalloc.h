@@ -5,8 +5,9 @@
  * Ids are dense: a new one is made only if none that was put back can be had,
  * and the lowest of those come first. No id is ever as great as the most ids held
  * at a time + 64 for each shard that was in use, + 64 for each thread that was in
- * a slow path then. Safe in signal handlers, across fork (the child has ids of
- * its own, like its memory) and whenever threads end.
+ * a slow path then. get and put, also of batches, are async-signal-safe, also as a
+ * thread's first use of this library; safe across fork (the child has ids of its own,
+ * like its memory) and whenever threads end.
  *
  * The kind (see shards.h) is PAWL_SHARDS_LEASED, unless to compare: no atomic
  * operations in get and put, and no more shards than busy CPUs.
@@ -35,7 +36,8 @@ static inline void pawl_idalloc_destroy(struct pawl_idalloc *a)
 	pawl_slots_destroy(&a->slots);
 }
 
-/* An id that nobody else has, or PAWL_IDALLOC_NONE if none is left. */
+/* An id that nobody else has, or PAWL_IDALLOC_NONE if none is left: see
+ * pawl_slots_get for who counts as holding one. */
 static inline uint32_t pawl_idalloc_get(struct pawl_idalloc *a)
 {
 	return pawl_slots_get(&a->slots);

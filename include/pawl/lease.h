@@ -205,7 +205,8 @@ static inline uint64_t pawl_lease_id(void)
 
 /*
  * Tries to get inside *l. Never waits and makes no system call; OK means that the
- * caller is inside until it releases. Safe in signal handlers.
+ * caller is inside until it releases. Async-signal-safe, with pawl_lease_self (also
+ * a thread's first), pawl_lease_id and pawl_lease_release.
  */
 static inline enum pawl_lease_result pawl_lease_acquire(struct pawl_lease *l,
 							struct pawl_lease_handle *h)

@@ -12,7 +12,9 @@
  * as it was put until it is got again, and a reader that comes too late finds an
  * object of the same type there.
  *
- * get and put are safe in signal handlers, across fork and whenever threads end.
+ * get and put are async-signal-safe, also where they are a thread's first use of this
+ * library; safe across fork, and whenever threads end. create, destroy and trim are
+ * not for signal handlers.
  */
 #ifndef PAWL_POOL_H
 #define PAWL_POOL_H
@@ -53,7 +55,8 @@ size_t pawl_pool_trim(struct pawl_pool *pool);
 }
 #endif
 
-/* An object that nobody else has, aligned to 16; NULL if the limit is reached. */
+/* An object that nobody else has, aligned to 16; NULL if the limit is reached: see
+ * pawl_slots_get for who counts as holding one. */
 static inline void *pawl_pool_get(struct pawl_pool *pool)
 {
 	uint32_t slot = pawl_slots_get(&pool->slots);

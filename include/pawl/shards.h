@@ -89,7 +89,7 @@ struct pawl_shards {
 	pawl_atomic64 top;	     /* no leased shard from here on has ever been used */
 	pawl_atomic64 births;	     /* how often one came into use */
 	pawl_atomic64 due;	     /* when the next round of maintenance is */
-	pawl_atomic64 keeper;	     /* process whose thread keeps house; 0: nobody */
+	pawl_atomic64 keeper;	     /* 2 * generation, + 1 while one keeps house */
 	pawl_atomic64 frozen;	     /* not 0: leases are not to be had now */
 	pawl_atomic64 failures;	     /* of compare-and-swaps, ATOMIC */
 	pawl_atomic64 failures_then; /* at the last round, or growth */
@@ -123,8 +123,12 @@ void pawl_shards_destroy(struct pawl_shards *p);
 void pawl_shards_maintain(struct pawl_shards *p);
 /* A round, if it is time. */
 void pawl_shards_tick(struct pawl_shards *p);
-/* Drains all shards, used or not; false if another thread is at it. */
-bool pawl_shards_reclaim(struct pawl_shards *p);
+/*
+ * Drains all shards, used or not: 0. EBUSY, having drained what it could, if somebody
+ * is inside one, or another thread is at it; EDEADLK, in a signal handler, if that
+ * somebody is the interrupted thread; ENOTSUP if the plan has no drain.
+ */
+int pawl_shards_reclaim(struct pawl_shards *p);
 
 /*
  * Calls look(argument) while nobody is inside a leased shard, and all work on the

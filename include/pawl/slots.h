@@ -43,8 +43,9 @@
 #include <pawl/shards.h>
 
 enum {
-	PAWL_SLOTS_CACHE = 64, /* in a shard at most */
-	PAWL_SLOTS_BATCH = 32, /* between shard and depot at a time */
+	PAWL_SLOTS_CACHE = 64,	       /* in a shard at most */
+	PAWL_SLOTS_BATCH = 32,	       /* between shard and depot at a time */
+	PAWL_SLOTS_PATIENCE_MS = 1000, /* before slots count as lost with a thread */
 };
 
 #define PAWL_SLOTS_NONE	    UINT32_MAX
@@ -69,7 +70,11 @@ struct pawl_slots {
 	pawl_atomic64 *words;	/* depot: bit b of word w is slot 64 w + b */
 	pawl_atomic64 *summary; /* bit b of word v: word 64 v + b may not be 0 */
 	pawl_atomic64 fresh;	/* words that have ever been used */
+	pawl_atomic64 made;	/* of these, words whose new slots have arrived */
 	size_t mapped;
+	pawl_atomic64 moved;	       /* how often a shard was drained that had some */
+	struct pawl_lease trim;	       /* of each_idle */
+	uint64_t trim_first, trim_end; /* words it has taken; inside it */
 };
 
 #ifdef __cplusplus
@@ -90,7 +95,8 @@ uint64_t pawl_slots_peak(const struct pawl_slots *a);
 
 /*
  * Calls idle(first, slots, argument) for run after run of slots that are all in
- * the depot, 64 or a multiple of it up to 4096; they are nobody's meanwhile.
+ * the depot, 64 or a multiple of it up to 4096; they are nobody's meanwhile. Does
+ * nothing while another thread does the same. idle must not use leases.
  */
 void pawl_slots_each_idle(struct pawl_slots *a,
 			  void (*idle)(uint64_t first, uint64_t slots, void *argument),
@@ -155,8 +161,12 @@ static inline bool pawl_slots_push(struct pawl_slots *a, uint32_t slot)
 }
 
 /*
- * Returns a slot that nobody else holds, or PAWL_SLOTS_NONE if all are held. Makes
- * system calls in slow paths only, and waits for nobody.
+ * Returns a slot that nobody else holds, or PAWL_SLOTS_NONE if all are held, or were
+ * one by one while it looked. Makes system calls in slow paths only. It waits for
+ * nobody while there are slots in reach; then for those who are in the middle of a
+ * get, a put or a trim, PAWL_SLOTS_PATIENCE_MS at most: what a thread has that is
+ * stopped there for longer counts as held. In a signal handler that interrupted a
+ * get, a put or a trim of its own thread only slots in the depot are in reach.
  */
 static inline uint32_t pawl_slots_get(struct pawl_slots *a)
 {

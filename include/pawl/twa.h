@@ -65,7 +65,10 @@ static inline void pawl_twa_wait_far(struct pawl_twa *l, uint64_t mine,
 
 	/* Relaxed: decides only where to wait; [A] does the ordering. */
 	while (mine - pawl_load_relaxed(&l->serving) > PAWL_TWA_NEAR)
-		hint = pawl_await_change_acquire(slot, hint, how); /* [B] I5 */
+		/* Ends with the bump for `mine` (I4), if not before. Not an
+		 * await_change: a crowd that looks for itself from time to time
+		 * leaves the holder no CPU, and I5 leaves it nothing to find. */
+		hint = pawl_await_ne_acquire(slot, hint, how); /* [B] I5 */
 }
 
 /* Waits its turn, then owns *l. Not recursive. */

@@ -35,6 +35,7 @@ struct scene {
 	struct core_scenario core;
 	enum { BY_CPU, BY_CID, BY_THREAD, FENCED } mode;
 	bool starts_free; /* else thread 0 has had the lease already, on CPU 0 */
+	bool inherited;	  /* thread 0 is inside, and the parent was draining it */
 	bool has_pool;
 	void (*handler)(void *check, int thread); /* interrupts thread 0 */
 };
@@ -189,6 +190,29 @@ static void drain_thread(void *check, int thread)
 static void drain_at_once_thread(void *check, int thread)
 {
 	drain_for(check, thread, 0);
+}
+
+/* inherited: the lease was being drained when the process was forked, by a thread that
+ * is not in the child; thread 0, who was inside, is. */
+static void inherited_thread(void *check, int thread)
+{
+	struct lease_check *c = check;
+	struct shared *s = c->shared;
+
+	if (thread == 0) {
+		section(s, 0);
+		release(s, 0);
+	}
+	visit(s, 0, acquire_or_seize(s, 0));
+}
+
+/* Nobody is kept out for good. */
+static void inherited_finished(void *check)
+{
+	struct lease_check *c = check;
+
+	if (c->shared->sections[0] < 2)
+		cores_fail(VERDICT_ASSERTION, "nobody could have the lease any more");
 }
 
 /* handler: a signal handler wants leases, anywhere. */
@@ -411,7 +435,15 @@ static void prepare(void *check, int thread)
 	}
 	if (thread == 0 && !c->scene->starts_free) {
 		acquire(c->shared, 0);
-		release(c->shared, 0);
+		if (c->scene->inherited)
+			c->shared->leases[0].word.raw =
+				PAWL_LEASE_VERSION_ONE +
+				((uint64_t)PAWL_LEASE_LIMBO << PAWL_LEASE_STATE_SHIFT) +
+				((uint64_t)(LEASE_DRAINING + LEASE_GENERATIONS - 1)
+				 << PAWL_LEASE_LESSEE_BITS) +
+				h->id;
+		else
+			release(c->shared, 0);
 	}
 }
 
@@ -453,6 +485,7 @@ static const struct scene takeover = {.core = {2, 2, 3, 1, check}, .starts_free 
 			  fenced = {.core = {2, 1, 3, 1, check}, .mode = FENCED},
 			  interrupted = {.core = {2, 1, 2, 2, check}, .handler = handler},
 			  breaking = {.core = {2, 1, 3, 1, check}},
+			  inherited = {.core = {2, 1, 3, 1, check}, .inherited = true},
 			  meeting = {.core = {3, 1, 3, 1, check}},
 			  pool = {.core = {2, 1, 2, 2, check}, .has_pool = true};
 
@@ -475,6 +508,9 @@ const struct scenario lease_scenarios[] = {
 	 passes, set_up, drain_thread, NULL, 0, false, false, &by_cpu.core},
 	{"drain-now", "the same, but it gives up at once", 2, 0, 0, 1, always, passes,
 	 set_up, drain_at_once_thread, NULL, 0, false, false, &by_cpu.core},
+	{"inherited", "a drain that began before a fork ends in the child", 2, 0, 0, 1,
+	 always, passes, set_up, inherited_thread, inherited_finished, 0, false, false,
+	 &inherited.core},
 	{"handler", "a signal handler acquires leases anywhere", 1, 0, 0, 1, always,
 	 passes, set_up, handler_thread, NULL, 0, false, false, &interrupted.core},
 	{"exit-inside", "a thread exits inside its section", 2, 0, 1, 1, always, passes,

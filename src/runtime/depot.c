@@ -31,14 +31,14 @@ static void clear_summary(struct pawl_slots *a, uint64_t word)
 		set_summary(a, word);
 }
 
-static void set_bits(struct pawl_slots *a, uint64_t word, uint64_t bits)
+static void set_bits(struct pawl_slots *a, uint64_t word, uint64_t bits, bool torn)
 {
 	uint64_t seen;
 
 	pawl_note_releasing(&a->words[word]);
 	do {
 		seen = pawl_load_relaxed(&a->words[word]); /* Relaxed: the swap checks. */
-		if ((seen & bits) != 0)
+		if ((seen & bits) != 0 && !torn)
 			pawl_die("an id or object was put back twice");
 	} while (!pawl_cas_seq_cst(&a->words[word], seen, seen | bits)); /* [S] */
 	set_summary(a, word);
@@ -91,7 +91,8 @@ static size_t take_new(struct pawl_slots *a, uint32_t *slots, size_t n)
 	bits = word == words - 1 && a->limit % 64 != 0 ? bit(a->limit) - 1 : ~(uint64_t)0;
 	mine = lowest(bits, n);
 	if (bits != mine)
-		set_bits(a, word, bits & ~mine);
+		set_bits(a, word, bits & ~mine, false);
+	pawl_fetch_add_release(&a->made, 1); /* [M] */
 	return slots_of(word, mine, slots);
 }
 
@@ -111,7 +112,7 @@ size_t pawl_depot_take(struct pawl_slots *a, uint32_t *slots, size_t n)
 	return taken > 0 ? taken : take_new(a, slots, n);
 }
 
-void pawl_depot_put(struct pawl_slots *a, const uint32_t *slots, size_t n)
+void pawl_depot_put(struct pawl_slots *a, const uint32_t *slots, size_t n, bool torn)
 {
 	size_t i = 0;
 
@@ -121,11 +122,11 @@ void pawl_depot_put(struct pawl_slots *a, const uint32_t *slots, size_t n)
 		if (slots[i] >= a->limit)
 			pawl_die("an id or object was put back that is none");
 		for (; i < n && slots[i] / 64 == word; i++) {
-			if ((bits & bit(slots[i])) != 0)
+			if ((bits & bit(slots[i])) != 0 && !torn)
 				pawl_die("an id or object was put back twice");
 			bits |= bit(slots[i]);
 		}
-		set_bits(a, word, bits);
+		set_bits(a, word, bits, torn);
 	}
 }
 
@@ -134,7 +135,7 @@ bool pawl_depot_take_word(struct pawl_slots *a, uint64_t word)
 	return pawl_cas_seq_cst(&a->words[word], ~(uint64_t)0, 0);
 }
 
-void pawl_depot_put_word(struct pawl_slots *a, uint64_t word)
+void pawl_depot_put_word(struct pawl_slots *a, uint64_t word, bool torn)
 {
-	set_bits(a, word, ~(uint64_t)0);
+	set_bits(a, word, ~(uint64_t)0, torn);
 }

@@ -18,15 +18,24 @@
 
 #include <pawl/slots.h>
 
+/* Whether no thread has new slots that it has not put here yet. [M] pairs with [M]. */
+static inline bool pawl_depot_complete(const struct pawl_slots *a)
+{
+	uint64_t made = pawl_load_acquire(&a->made); /* [M] */
+
+	return made == pawl_load_seq_cst(&a->fresh);
+}
+
 /* Takes up to n slots, the lowest of those in one word at a time, and new ones
  * only if there are no others. Returns how many. */
 size_t pawl_depot_take(struct pawl_slots *a, uint32_t *slots, size_t n);
 
-/* Puts slots back; ends the process if one is here already. */
-void pawl_depot_put(struct pawl_slots *a, const uint32_t *slots, size_t n);
+/* Puts slots back; ends the process if one is here already, unless that may be, for
+ * memory is torn: see drain in slots.c. */
+void pawl_depot_put(struct pawl_slots *a, const uint32_t *slots, size_t n, bool torn);
 
 /* Takes a word's 64 slots if they are all here; puts them back. */
 bool pawl_depot_take_word(struct pawl_slots *a, uint64_t word);
-void pawl_depot_put_word(struct pawl_slots *a, uint64_t word);
+void pawl_depot_put_word(struct pawl_slots *a, uint64_t word, bool torn);
 
 #endif /* PAWL_RUNTIME_DEPOT_H */

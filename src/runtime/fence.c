@@ -33,10 +33,27 @@ enum { ALL = LEASE_CPUS };
 static struct pawl_barriers services[ALL + 1];
 static pawl_atomic64 aimed_below; /* those of CPUs from here on are untouched */
 
+/* A signal handler cannot wait for the thread that it interrupted in a queue: it
+ * makes a barrier of its own. */
+static __thread volatile bool asking __attribute__((tls_model("initial-exec")));
+
+static bool pass(struct pawl_barriers *service, unsigned cpu)
+{
+	bool good;
+
+	if (asking)
+		return cpu == PAWL_ALL_CPUS ? pawl_os_barrier()
+					    : pawl_os_barrier_cpu(cpu);
+	asking = true;
+	good = pawl_barriers_pass(service, cpu);
+	asking = false;
+	return good;
+}
+
 bool pawl_heavy_fence_native(void)
 {
 	pawl_full_fence();
-	if (pawl_barriers_pass(&services[ALL], PAWL_ALL_CPUS))
+	if (pass(&services[ALL], PAWL_ALL_CPUS))
 		return true;
 	if (pawl_load_relaxed(full()) == 0)
 		pawl_store_relaxed(full(), 1);
@@ -51,7 +68,7 @@ bool pawl_heavy_fence_cpu(unsigned cpu)
 	while ((below = pawl_load_relaxed(&aimed_below)) <= cpu)
 		pawl_cas_relaxed(&aimed_below, below, cpu + 1);
 	pawl_full_fence();
-	return pawl_barriers_pass(&services[cpu], cpu);
+	return pass(&services[cpu], cpu);
 }
 
 /* Those that have been used, one after the other, from NULL to NULL. */

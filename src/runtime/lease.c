@@ -11,7 +11,6 @@
  * [B] on the lessee's own CPU.
  */
 #include "leases.h"
-#include "parking.h"
 
 struct pawl_lease_handle pawl_lease_refused = {
 	.flag = {.raw = 1},
@@ -70,10 +69,21 @@ static bool change(struct pawl_lease *l, uint64_t from, uint64_t to)
 	return pawl_cas_acq_rel(&l->word, from, to); /* [W] pairs with [W] */
 }
 
+uint64_t pawl_lease_generation;
+
+/* What a word's cpu is while somebody drains it. In the child of a fork the drains
+ * of the parent are just LIMBO: who drained it there will not come back to it, and
+ * who is inside says so as ever. (A word that nobody has touched for all of 256
+ * forks, one in the child of another, looks drained in the last of these.) */
+static uint64_t draining(void)
+{
+	return LEASE_DRAINING + pawl_lease_generation % LEASE_GENERATIONS;
+}
+
 static bool drained(uint64_t word)
 {
 	return state_of(word) == PAWL_LEASE_LIMBO &&
-	       (lessee_of(word) == LEASE_NOBODY || cpu_of(word) == LEASE_DRAINING);
+	       (lessee_of(word) == LEASE_NOBODY || cpu_of(word) == draining());
 }
 
 /* I4: whether x, of LIMBO(c, x), is inside; what makes the answer final must
@@ -297,7 +307,8 @@ void pawl_lease_reopen(void)
 
 bool pawl_lease_closed(void)
 {
-	/* Relaxed: under the handles' lock, where it is changed too. */
+	/* Relaxed: under the handles' lock, where it is changed too; or after a light
+	 * fence, whose partner comes after the change. */
 	return pawl_load_relaxed(&closed) != 0;
 }
 
@@ -321,7 +332,7 @@ static struct {
 
 void pawl_lease_break(struct pawl_lease *l)
 {
-	uint64_t word, to;
+	uint64_t word, to, signals;
 	bool room;
 
 	do {
@@ -330,11 +341,11 @@ void pawl_lease_break(struct pawl_lease *l)
 			return;
 		to = after(word, PAWL_LEASE_LIMBO, cpu_of(word), lessee_of(word));
 	} while (!change(l, word, to)); /* ends: somebody else made progress */
-	pawl_guard_lock(&limbo.lock);
+	signals = pawl_lease_lock(&limbo.lock);
 	room = limbo.count < LIMBO_ROOM;
 	if (room)
 		limbo.list[limbo.count++] = (struct limbo){l, to, ++limbo.broken};
-	pawl_guard_unlock(&limbo.lock);
+	pawl_lease_unlock(&limbo.lock, signals);
 	if (!room)
 		pawl_lease_poll();
 }
@@ -342,16 +353,16 @@ void pawl_lease_break(struct pawl_lease *l)
 unsigned pawl_lease_poll(void)
 {
 	unsigned i, kept = 0, settled = 0;
-	uint64_t before;
+	uint64_t before, signals;
 
-	pawl_guard_lock(&limbo.lock);
+	signals = pawl_lease_lock(&limbo.lock);
 	before = limbo.broken;
 	i = limbo.count;
-	pawl_guard_unlock(&limbo.lock);
+	pawl_lease_unlock(&limbo.lock, signals);
 	/* [H] I4: one barrier, after all those breaks, for all of them. */
 	if (i == 0 || !pawl_lease_barrier_all())
 		return 0;
-	pawl_guard_lock(&limbo.lock);
+	signals = pawl_lease_lock(&limbo.lock);
 	for (i = 0; i < limbo.count; i++) {
 		struct limbo *entry = &limbo.list[i];
 
@@ -364,20 +375,21 @@ unsigned pawl_lease_poll(void)
 			settled++;
 	}
 	limbo.count = kept;
-	pawl_guard_unlock(&limbo.lock);
+	pawl_lease_unlock(&limbo.lock, signals);
 	return settled;
 }
 
 static void take_off_the_list(const struct pawl_lease *l)
 {
 	unsigned i, kept = 0;
+	uint64_t signals;
 
-	pawl_guard_lock(&limbo.lock);
+	signals = pawl_lease_lock(&limbo.lock);
 	for (i = 0; i < limbo.count; i++)
 		if (limbo.list[i].lease != l)
 			limbo.list[kept++] = limbo.list[i];
 	limbo.count = kept;
-	pawl_guard_unlock(&limbo.lock);
+	pawl_lease_unlock(&limbo.lock, signals);
 }
 
 void pawl_lease_forget(void)
@@ -409,8 +421,7 @@ static uint64_t begin_drain(struct pawl_lease *l, uint64_t *was)
 			to = after(word, PAWL_LEASE_LIMBO, LEASE_NOWHERE, LEASE_NOBODY);
 			break;
 		default:
-			to = after(word, PAWL_LEASE_LIMBO, LEASE_DRAINING,
-				   lessee_of(word));
+			to = after(word, PAWL_LEASE_LIMBO, draining(), lessee_of(word));
 		}
 	} while (!change(l, word, to)); /* ends: somebody else made progress */
 	return to;

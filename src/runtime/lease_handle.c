@@ -8,8 +8,6 @@
 #include "parking.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { CHUNK = 64, CHUNKS = (LEASE_NOBODY + CHUNK) / CHUNK };
 
@@ -21,6 +19,20 @@ static struct {
 	unsigned made;
 	struct pawl_lease_handle *chunks[CHUNKS];
 } table;
+
+uint64_t pawl_lease_lock(pawl_atomic64 *guard)
+{
+	uint64_t signals = pawl_os_block_signals();
+
+	pawl_guard_lock(guard);
+	return signals;
+}
+
+void pawl_lease_unlock(pawl_atomic64 *guard, uint64_t signals)
+{
+	pawl_guard_unlock(guard);
+	pawl_os_restore_signals(signals);
+}
 
 struct pawl_lease_handle *pawl_lease_handle_of(uint64_t id)
 {
@@ -47,15 +59,14 @@ static struct pawl_lease_handle *make(void)
 
 	if (table.made == LEASE_NOBODY)
 		return NULL;
+	/* Not from the heap, which a signal handler may not use. */
 	if (*chunk == NULL) {
-		struct pawl_lease_handle *new = aligned_alloc(
-			_Alignof(struct pawl_lease_handle),
-			CHUNK * sizeof(struct pawl_lease_handle));
+		struct pawl_lease_handle *new =
+			pawl_os_reserve(CHUNK * sizeof(struct pawl_lease_handle));
 
 		if (new == NULL)
 			return NULL;
-		memset(new, 0, CHUNK * sizeof(*new));
-		pawl_note_releasing(new); /* TSan takes the allocation for a write */
+		pawl_note_releasing(new); /* TSan takes the mapping for a write */
 		*chunk = new;
 	}
 	h = pawl_lease_handle_of(table.made);
@@ -67,11 +78,16 @@ struct pawl_lease_handle *pawl_lease_self_slow(void)
 {
 	struct pawl_thread *self = pawl_self();
 	struct pawl_lease_handle *h;
+	uint64_t signals;
 
 	pawl_at_thread_exit();
 	if (self->exited)
 		return self->lease = &pawl_lease_refused;
-	pawl_guard_lock(&table.lock);
+	signals = pawl_lease_lock(&table.lock);
+	if (self->lease != NULL) { /* a signal handler was here meanwhile */
+		pawl_lease_unlock(&table.lock, signals);
+		return self->lease;
+	}
 	h = table.free;
 	if (h != NULL)
 		table.free = h->free_next;
@@ -85,36 +101,38 @@ struct pawl_lease_handle *pawl_lease_self_slow(void)
 		pawl_store_relaxed(&h->claim, pawl_lease_closed() ? PAWL_LEASE_NO_CLAIM
 								  : claim_of(h));
 	}
-	pawl_guard_unlock(&table.lock);
-	return self->lease = h != NULL ? h : &pawl_lease_refused;
+	self->lease = h != NULL ? h : &pawl_lease_refused;
+	pawl_lease_unlock(&table.lock, signals);
+	return self->lease;
 }
 
 /* The free list's lock orders what the last owner did before what the next one
  * does: to lease words they are one. */
 void pawl_lease_handle_free(struct pawl_lease_handle *h)
 {
-	pawl_guard_lock(&table.lock);
+	uint64_t signals = pawl_lease_lock(&table.lock);
+
 	pawl_note_releasing(h);
 	h->free_next = table.free;
 	table.free = h;
-	pawl_guard_unlock(&table.lock);
+	pawl_lease_unlock(&table.lock, signals);
 }
 
 void pawl_lease_stats(struct pawl_lease_stats *stats)
 {
 	struct pawl_fence_stats fences;
-	uint64_t sums[PAWL_LEASE_COUNTS] = {0};
+	uint64_t sums[PAWL_LEASE_COUNTS] = {0}, signals;
 	unsigned id, what;
 
 	pawl_fence_stats(&fences);
-	pawl_guard_lock(&table.lock);
+	signals = pawl_lease_lock(&table.lock);
 	for (id = 0; id < table.made; id++)
 		for (what = 0; what < PAWL_LEASE_COUNTS; what++)
 			/* Relaxed: a count. */
 			sums[what] += pawl_load_relaxed(
 				&pawl_lease_handle_of(id)->counts[what]);
 	stats->handles = table.made;
-	pawl_guard_unlock(&table.lock);
+	pawl_lease_unlock(&table.lock, signals);
 	stats->mode = pawl_lease_mode();
 	stats->takeovers = sums[LEASE_TAKEOVERS];
 	stats->finishes = sums[LEASE_FINISHES];
@@ -138,17 +156,17 @@ enum { FORK_NS = 50 * 1000 * 1000 };
 
 static bool somebody_inside(const struct pawl_lease_handle *mine)
 {
+	uint64_t signals = pawl_lease_lock(&table.lock);
 	bool inside = false;
 	unsigned id;
 
-	pawl_guard_lock(&table.lock);
 	for (id = 0; id < table.made && !inside; id++) {
 		const struct pawl_lease_handle *h = pawl_lease_handle_of(id);
 
 		inside = h != mine &&
 			 pawl_load_acquire(&h->flag) != 0; /* pairs with [R] */
 	}
-	pawl_guard_unlock(&table.lock);
+	pawl_lease_unlock(&table.lock, signals);
 	return inside;
 }
 
@@ -167,12 +185,14 @@ static void set_claims(bool withdrawn)
 
 static void before_fork(void)
 {
-	uint64_t until = pawl_os_now() + FORK_NS;
+	uint64_t until = pawl_os_now() + FORK_NS, signals = pawl_lease_lock(&table.lock);
+	bool used = table.made > 0;
 
-	pawl_guard_lock(&table.lock);
 	pawl_lease_close();
 	set_claims(true);
-	pawl_guard_unlock(&table.lock);
+	pawl_lease_unlock(&table.lock, signals);
+	if (!used) /* who comes now knows by the lock that it is closed */
+		return;
 	pawl_lease_barrier_all(); /* pairs with [B], and [C] in lease.c */
 	/* Ends by the clock at the latest. */
 	while (somebody_inside(pawl_self()->lease) && pawl_os_now() < until)
@@ -181,11 +201,12 @@ static void before_fork(void)
 
 static void after_fork_in_parent(void)
 {
-	pawl_guard_lock(&table.lock);
+	uint64_t signals = pawl_lease_lock(&table.lock);
+
 	pawl_lease_reopen();
 	if (!pawl_lease_closed()) /* no other thread forks */
 		set_claims(false);
-	pawl_guard_unlock(&table.lock);
+	pawl_lease_unlock(&table.lock, signals);
 }
 
 /* The handles' lock may have been held: everything is made anew. */
@@ -196,6 +217,7 @@ static void after_fork_in_child(void)
 
 	/* Relaxed: nobody else is there. */
 	pawl_store_relaxed(&table.lock, 0);
+	pawl_lease_generation++;
 	pawl_lease_forget();
 	pawl_lease_mode_forget();
 	table.free = NULL;
@@ -212,7 +234,8 @@ static void after_fork_in_child(void)
 	set_claims(false);
 }
 
-void pawl_lease_watch_forks(void)
+/* At the start, for it takes memory: a first use may be in a signal handler. */
+__attribute__((constructor)) static void watch_forks(void)
 {
 	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }

@@ -2,7 +2,6 @@
 /* What leases are bound to in this process: chosen once, at the first use. */
 #include "fences.h"
 #include "leases.h"
-#include "parking.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -94,26 +93,27 @@ static void settle_on(enum pawl_lease_mode mode)
 		domain.ids = LEASE_NOBODY;
 	else
 		domain.ids = pawl_os_possible_cpus();
-	pawl_lease_watch_forks();
 	pawl_store_release(&domain.chosen, 1); /* [D] pairs with [D] */
 }
 
 static void start(void)
 {
+	uint64_t signals;
+
 	if (pawl_load_acquire(&domain.chosen) != 0) /* [D] */
 		return;
-	pawl_guard_lock(&domain.lock);
+	signals = pawl_lease_lock(&domain.lock);
 	/* Relaxed: stored under the lock only. */
 	if (pawl_load_relaxed(&domain.chosen) == 0)
 		settle_on(wanted());
-	pawl_guard_unlock(&domain.lock);
+	pawl_lease_unlock(&domain.lock, signals);
 }
 
 int pawl_lease_choose(enum pawl_lease_mode mode)
 {
+	uint64_t signals = pawl_lease_lock(&domain.lock);
 	int error = 0;
 
-	pawl_guard_lock(&domain.lock);
 	/* Relaxed: stored under the lock only. */
 	if (pawl_load_relaxed(&domain.chosen) != 0)
 		error = domain.mode == mode ? 0 : EBUSY;
@@ -121,7 +121,7 @@ int pawl_lease_choose(enum pawl_lease_mode mode)
 		error = ENOTSUP;
 	else
 		settle_on(mode);
-	pawl_guard_unlock(&domain.lock);
+	pawl_lease_unlock(&domain.lock, signals);
 	return error;
 }
 

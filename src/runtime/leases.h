@@ -12,9 +12,11 @@
 
 enum {
 	/* In a word's cpu: bound to a thread only, so that nobody ever finds
-	 * himself there. And: somebody drains it, so that nobody may settle it. */
+	 * himself there. And: somebody drains it, so that nobody may settle it;
+	 * one for each generation, modulo this many. */
 	LEASE_NOWHERE = (1 << PAWL_LEASE_CPU_BITS) - 1,
-	LEASE_DRAINING = LEASE_NOWHERE - 1,
+	LEASE_GENERATIONS = 256,
+	LEASE_DRAINING = LEASE_NOWHERE - LEASE_GENERATIONS,
 	LEASE_CPUS = LEASE_DRAINING, /* real ones are below this */
 	/* A drained lease's lessee; so there are this many handles at most. */
 	LEASE_NOBODY = (1 << PAWL_LEASE_LESSEE_BITS) - 1,
@@ -47,6 +49,11 @@ bool pawl_lease_barrier(uint64_t cpu);
 /* The same against all, for a domain whose acquires may be fenced. */
 bool pawl_lease_barrier_all(void);
 
+/* A lock that a signal handler may want as well: no signal comes while it is held.
+ * Returns what unlock wants back. */
+uint64_t pawl_lease_lock(pawl_atomic64 *guard);
+void pawl_lease_unlock(pawl_atomic64 *guard, uint64_t signals);
+
 /* The end of a handle's owner: poisons what it is inside. */
 void pawl_lease_exit(struct pawl_thread *self);
 /* If h is inside a lease, poisons that and takes h out of it. */
@@ -54,8 +61,14 @@ void pawl_lease_abandon(struct pawl_lease_handle *h);
 
 /* Says what the calling thread's new handle is bound to, by the mode. */
 void pawl_lease_bind(struct pawl_lease_handle *h);
-void pawl_lease_watch_forks(void);
 void pawl_lease_mode_forget(void);
+
+/*
+ * How many forks lie between the first process and this one. What a thread was at
+ * when another one forked is over in the child, where that thread is not: it is of
+ * another generation.
+ */
+extern uint64_t pawl_lease_generation;
 
 /* Fork: from close to reopen nobody gets inside by the slow path. */
 void pawl_lease_close(void);

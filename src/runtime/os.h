@@ -72,6 +72,11 @@ bool pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
  * nothing happens, or somebody else wakes up for no reason. */
 void pawl_os_wake(const pawl_atomic64 *word);
 
+/* Keeps all signals from the calling thread, until restore: for what a handler must
+ * not find half done. Returns what was blocked before. */
+uint64_t pawl_os_block_signals(void);
+void pawl_os_restore_signals(uint64_t blocked);
+
 /* Lets another thread have this CPU, if one waits for it. */
 void pawl_os_yield(void);
 

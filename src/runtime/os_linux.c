@@ -8,6 +8,7 @@
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sched.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -146,6 +147,29 @@ void pawl_os_wake(const pawl_atomic64 *word)
 
 	syscall(SYS_futex, low_half(word), FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 	errno = saved;
+}
+
+/* The kernel's sets, of 64 signals: the C library's functions leave out its own. */
+static void set_signals(const uint64_t *to, uint64_t *was)
+{
+	int saved = errno;
+
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, to, was, sizeof(*to));
+	errno = saved;
+}
+
+uint64_t pawl_os_block_signals(void)
+{
+	const uint64_t all = ~(uint64_t)0;
+	uint64_t was = 0;
+
+	set_signals(&all, &was);
+	return was;
+}
+
+void pawl_os_restore_signals(uint64_t blocked)
+{
+	set_signals(&blocked, NULL);
 }
 
 void pawl_os_yield(void)

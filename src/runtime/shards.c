@@ -4,8 +4,11 @@
  *
  * A record stands before each shard, on lines of its own: what only slow paths
  * touch. There is one keeper at most at any time, who drains, grows and shrinks;
- * nobody waits to become it. A keeper that was copied by fork is no keeper.
+ * nobody waits to become it. In the child of a fork the parent's keeper is not there,
+ * and memory is not that of one moment: the first to keep house in a generation puts
+ * right whatever a keeper may have been at.
  */
+#include "leases.h"
 #include "os.h"
 
 #include <pawl/runtime.h>
@@ -223,7 +226,8 @@ void pawl_shards_note_use(struct pawl_shards *p, struct pawl_shard *s)
 
 /* Keeping house. */
 
-/* Ends what a keeper was at whom fork left behind in another process. */
+/* Ends what a keeper was at, ourselves or one whom fork left behind: only keepers
+ * close leases. */
 static void tidy_up(struct pawl_shards *p)
 {
 	uint64_t i, used = pawl_shards_used(p);
@@ -231,8 +235,7 @@ static void tidy_up(struct pawl_shards *p)
 	for (i = 0; i < used; i++) {
 		struct pawl_shard *s = pawl_shards_own(p, i);
 
-		if (record_of(s)->closed)
-			pawl_lease_open(&s->lease);
+		pawl_lease_open(&s->lease);
 		record_of(s)->closed = false;
 	}
 	pawl_store_relaxed(&p->frozen, 0); /* Relaxed: a hint to those refused. */
@@ -240,29 +243,37 @@ static void tidy_up(struct pawl_shards *p)
 
 /* A signal handler must not keep house while its thread does, or is inside: it
  * would wait for the thread it interrupted. */
-static __thread volatile bool keeping;
+static __thread volatile bool keeping __attribute__((tls_model("initial-exec")));
+
+static bool may_keep(void)
+{
+	/* Relaxed: our own thread's. */
+	return !keeping && pawl_load_relaxed(&pawl_lease_self()->flag) == 0;
+}
 
 /* False: somebody else is keeper, or we should not be. */
 static bool begin_keeping(struct pawl_shards *p)
 {
-	/* Relaxed: the flag is our own thread's; the swap orders the keeper. */
-	uint64_t self = pawl_os_process(), keeper = pawl_load_relaxed(&p->keeper);
+	/* Relaxed: the swap orders the keeper. */
+	uint64_t was = pawl_load_relaxed(&p->keeper);
+	uint64_t now = 2 * pawl_lease_generation + 1;
 
-	if (keeping || keeper == self || pawl_load_relaxed(&pawl_lease_self()->flag) != 0)
+	if (was == now || !may_keep())
 		return false;
 	keeping = true;
-	if (!pawl_cas_acquire(&p->keeper, keeper, self)) { /* [K] */
+	if (!pawl_cas_acquire(&p->keeper, was, now)) { /* [K] */
 		keeping = false;
 		return false;
 	}
-	if (keeper != 0)
+	if (was / 2 != pawl_lease_generation)
 		tidy_up(p);
 	return true;
 }
 
 static void end_keeping(struct pawl_shards *p)
 {
-	pawl_store_release(&p->keeper, 0); /* [E] pairs with the next [K] */
+	/* [E] pairs with the next [K] */
+	pawl_store_release(&p->keeper, 2 * pawl_lease_generation);
 	keeping = false;
 }
 
@@ -299,39 +310,52 @@ static void tell_drained(const struct pawl_shards *p)
 		p->plan.drained(p->plan.owner);
 }
 
+/* Whether to drain it: if idle, or, if all, unless nobody can be inside: who comes
+ * in for the first time may bring something with him before it is in use. */
+static bool to_drain(const struct pawl_shard *s, bool all)
+{
+	/* Relaxed: who comes in after this look comes too late. */
+	bool had = (pawl_load_relaxed(&s->lease.word) & PAWL_LEASE_BINDING) != 0;
+
+	return all ? in_use(s) || had : in_use(s) && record_of(s)->idle >= IDLE;
+}
+
 /*
- * Drains the shards in use whose idle is IDLE or more. All their leases are broken
- * with one barrier, and given up with another; a shard with somebody inside stays.
+ * Drains the shards in use whose idle is IDLE or more, or all. All their leases are
+ * broken with one barrier, and given up with another. False if a shard stays as it
+ * is, for somebody is inside.
  */
-static void drain_idle(struct pawl_shards *p)
+static bool drain_shards(struct pawl_shards *p, bool all)
 {
 	struct pawl_lease_handle *h = pawl_lease_self();
 	uint64_t i, used = pawl_shards_used(p);
-	bool any = false;
+	bool any = false, every = true;
 
 	for (i = 0; i < used; i++) {
 		struct pawl_shard *s = pawl_shards_own(p, i);
 
-		if (record_of(s)->idle < IDLE || !in_use(s))
+		if (!to_drain(s, all))
 			continue;
 		pawl_lease_break(&s->lease);
 		any = true;
 	}
 	if (!any)
-		return;
+		return true;
 	pawl_lease_poll();
 	for (i = 0; i < used; i++) {
 		struct pawl_shard *s = pawl_shards_own(p, i);
 		enum pawl_lease_result result;
 
-		if (record_of(s)->idle < IDLE || !in_use(s))
+		if (!to_drain(s, all))
 			continue;
 		/* Most are free by now; a lease that was in limbo before us is not. */
 		result = pawl_lease_seize(&s->lease, h);
 		if (result == PAWL_LEASE_OK)
 			p->plan.drain(s, p->plan.owner);
-		else if (result != PAWL_LEASE_POISONED || !recover(p, s, h))
+		else if (result != PAWL_LEASE_POISONED || !recover(p, s, h)) {
+			every = false;
 			continue;
+		}
 		/* Relaxed, both: with the lease held (I2). */
 		pawl_store_relaxed(&record_of(s)->born, 0);
 		pawl_store_relaxed(&s->used, 0);
@@ -340,6 +364,7 @@ static void drain_idle(struct pawl_shards *p)
 	}
 	pawl_lease_poll();
 	tell_drained(p);
+	return every;
 }
 
 static void maintain_leased(struct pawl_shards *p)
@@ -350,7 +375,7 @@ static void maintain_leased(struct pawl_shards *p)
 		return;
 	for (i = 0; i < used; i++)
 		age_leased(pawl_shards_own(p, i), now);
-	drain_idle(p);
+	drain_shards(p, false);
 }
 
 /*
@@ -410,19 +435,22 @@ void pawl_shards_tick(struct pawl_shards *p)
 		pawl_shards_maintain(p);
 }
 
-bool pawl_shards_reclaim(struct pawl_shards *p)
+int pawl_shards_reclaim(struct pawl_shards *p)
 {
-	uint64_t i, used = pawl_shards_used(p);
+	uint64_t i;
+	bool every;
 
-	if (p->plan.drain == NULL || !begin_keeping(p))
-		return false;
-	for (i = 0; i < used; i++)
-		record_of(pawl_shards_own(p, i))->idle = IDLE;
-	drain_idle(p);
+	if (p->plan.drain == NULL)
+		return ENOTSUP;
+	if (!may_keep())
+		return EDEADLK;
+	if (!begin_keeping(p))
+		return EBUSY;
+	every = drain_shards(p, true);
 	for (i = 0; !p->leased && i <= p->most; i++)
 		p->plan.drain(shared(p, i), p->plan.owner);
 	end_keeping(p);
-	return true;
+	return every ? 0 : EBUSY;
 }
 
 void pawl_shards_contended(struct pawl_shards *p)
@@ -450,19 +478,20 @@ static bool close_all(struct pawl_shards *p, uint64_t until)
 		if (!record_of(pawl_shards_own(p, i))->closed)
 			pawl_lease_break(&pawl_shards_own(p, i)->lease);
 	pawl_lease_poll();
-	for (i = 0; i < used; i++) {
+	/* Not while a process forks: in the child, p->top counts what is closed. */
+	pawl_light_fence(); /* [F] pairs with the heavy one before a fork */
+	for (i = 0; i < used && !pawl_lease_closed(); i++) {
 		struct pawl_shard *s = pawl_shards_own(p, i);
 		uint64_t now = pawl_os_now();
 
 		if (record_of(s)->closed)
 			continue;
-		/* First said, then done: see tidy_up. */
-		record_of(s)->closed = true;
-		if (!pawl_lease_drain(&s->lease, now < until ? until - now : 0)) {
-			record_of(s)->closed = false;
+		if (!pawl_lease_drain(&s->lease, now < until ? until - now : 0))
 			return false;
-		}
+		record_of(s)->closed = true;
 	}
+	if (i < used)
+		return false;
 	return true;
 }
 

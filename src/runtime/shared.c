@@ -184,14 +184,19 @@ static struct region_agent *find_agent(struct pawl_shared *s, bool idle)
 			break;
 	if (seat == NULL)
 		seat = new_seat(s);
-	if (seat == NULL)
-		return NULL;
+	return seat != NULL ? seat->agent : NULL;
+}
+
+/* Makes it the agent that the short ways use; all that they know of it changes
+ * together, and after the last value it has drawn. */
+static void keep_at_hand(const struct pawl_shared *s, struct region_agent *agent)
+{
 	mine.serial = s->serial;
-	mine.agent = seat->agent;
-	mine.first = pawl_load_relaxed(&seat->agent->first); /* Relaxed: ours */
+	mine.agent = agent;
+	mine.first = pawl_load_relaxed(&agent->first); /* Relaxed: ours */
 	mine.span = ((uint64_t)1 << REGION_COUNT_BITS) - 1 -
 		    (mine.first & (((uint64_t)1 << REGION_COUNT_BITS) - 1));
-	return seat->agent;
+	mine.next = region_next(&s->r, agent);
 }
 
 /* The agent was left behind. */
@@ -208,18 +213,20 @@ static void lose_agent(struct region_agent *agent)
 static int lock_slow(struct pawl_shared *s, unsigned mutex, bool wait,
 		     const struct pawl_deadline *deadline)
 {
-	struct region_agent *agent = find_agent(s, deadline != NULL);
+	struct region_agent *agent;
 	int error;
 
-	if (agent == NULL)
-		return EAGAIN;
 	if (wait && pawl_region_owns(&s->r, my_name(), mutex))
 		return EDEADLK;
+	agent = find_agent(s, deadline != NULL);
+	if (agent == NULL)
+		return EAGAIN;
 	error = wait ? pawl_region_lock(&s->r, agent, mutex, deadline)
 		     : pawl_region_try(&s->r, agent, mutex);
 	if (error == ETIMEDOUT)
 		lose_agent(agent);
-	mine.next = region_next(&s->r, agent);
+	else
+		keep_at_hand(s, agent);
 	return error;
 }
 

@@ -66,16 +66,19 @@ void pawl_region_wake_slow(struct region_entry *entry)
 	pawl_os_wake_shared(&entry->wakes);
 }
 
-/* The mutex is ours, because of `turn`: goes in; and out again if it is lost. */
+/* The mutex is ours, because of `turn`: goes in; and out again if it is lost. A
+ * corrupt one is lost from now on: who comes after us must not wait for us. */
 static int enter(struct region *r, struct region_agent *me, unsigned index, uint64_t mine,
 		 enum turn turn)
 {
 	struct region_mutex *m = &r->mutexes[index];
 	/* Relaxed: owners' alone (M5), and the last one's writes are seen. */
-	bool lost = pawl_load_relaxed(&m->state) == MUTEX_LOST;
+	bool lost = turn == TURN_LOST || pawl_load_relaxed(&m->state) == MUTEX_LOST;
 
-	if (turn == TURN_DEAD && !lost)
-		/* Relaxed: before the owner, in region_enter. */
+	/* Relaxed, both: before the owner, in region_enter. */
+	if (lost)
+		pawl_store_relaxed(&m->state, MUTEX_LOST);
+	else if (turn == TURN_DEAD)
 		pawl_store_relaxed(&m->state, MUTEX_INCONSISTENT);
 	region_enter(m, me, mine);
 	if (lost) {
@@ -176,8 +179,6 @@ int pawl_region_lock(struct region *r, struct region_agent *me, unsigned index,
 		if (woken == PAWL_LOOK && ns < LAST_LOOK_NS)
 			ns *= 2;
 	}
-	if (turn == TURN_LOST)
-		return ENOTRECOVERABLE;
 	return enter(r, me, index, mine, turn);
 }
 

@@ -1,10 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* The slow paths of slots.h: between shards and depot. */
 #include "depot.h"
+#include "leases.h"
 #include "os.h"
+#include "parking.h"
 
 #include <errno.h>
 #include <string.h>
+
+/*
+ * Whether shards and depot may be of different moments: the child of a fork has the
+ * memory of others who were moving slots as it was here and there. Of a slot that
+ * seems to be in two places, both are right: nobody has it here.
+ */
+static bool torn(void)
+{
+	return pawl_lease_generation != 0;
+}
 
 /* Empties a shard into the depot; see struct pawl_shards_plan. */
 static void drain(struct pawl_shard *shard, void *owner)
@@ -32,7 +44,9 @@ static void drain(struct pawl_shard *shard, void *owner)
 		     top = pawl_load_relaxed(&a->links[top - 1]))
 			slots[n++] = (uint32_t)(top - 1);
 	}
-	pawl_depot_put(a, slots, n);
+	if (n > 0)
+		pawl_fetch_add_relaxed(&a->moved, 1); /* Relaxed: see take_from_shards. */
+	pawl_depot_put(a, slots, n, torn());
 }
 
 int pawl_slots_create(struct pawl_slots *a, enum pawl_shards_kind kind, uint64_t limit)
@@ -71,23 +85,86 @@ void pawl_slots_destroy(struct pawl_slots *a)
 	pawl_os_release(a->words, a->mapped);
 }
 
-/* The depot is empty: takes what idles in shards. Ends: it turns again only if
- * another thread was doing the same, a few times. */
+/*
+ * Keeps others from trimming. A thread that was at it when it ended, or when another
+ * one forked, has left word of what it had taken.
+ */
+static enum pawl_lease_result begin_trim(struct pawl_slots *a,
+					 struct pawl_lease_handle *h)
+{
+	enum pawl_lease_result result = pawl_lease_seize(&a->trim, h);
+	uint64_t word;
+
+	if (result != PAWL_LEASE_POISONED)
+		return result;
+	result = pawl_lease_recover(&a->trim, h);
+	if (result != PAWL_LEASE_OK)
+		return result;
+	for (word = a->trim_first; word < a->trim_end; word++)
+		pawl_depot_put_word(a, word, torn());
+	a->trim_end = a->trim_first;
+	return PAWL_LEASE_OK;
+}
+
+/* Takes from the depot; *sure is false if somebody has taken slots from it that he
+ * does not keep. */
+static size_t take_untrimmed(struct pawl_slots *a, uint32_t *slots, size_t n, bool *sure)
+{
+	struct pawl_lease_handle *h = pawl_lease_self();
+	enum pawl_lease_result result = begin_trim(a, h);
+	/* First: who completes it later has shown what he put there. In the child of a
+	 * fork nobody may be left to complete it. */
+	bool complete = pawl_depot_complete(a) || torn();
+	size_t taken = pawl_depot_take(a, slots, n);
+
+	*sure = result == PAWL_LEASE_OK && complete;
+	if (result == PAWL_LEASE_OK)
+		pawl_lease_release(&a->trim, h);
+	return taken;
+}
+
+/* A thread that was off the CPU for all its patience must not take that for others'
+ * time: so often it looks, at least. */
+enum { YIELDS = 16, LOOKS = 64 };
+
+/* Lets others go on: at first by a yield, then for a millisecond. */
+static void pause(unsigned turn)
+{
+	const uint64_t ms = 1000000;
+	const pawl_atomic64 nobody = PAWL_ZERO;
+	struct pawl_deadline deadline;
+
+	if (turn < YIELDS) {
+		pawl_os_yield();
+		return;
+	}
+	deadline = pawl_deadline_in(ms);
+	pawl_os_sleep(&nobody, 0, &deadline);
+}
+
+/*
+ * The depot is empty: takes what is in shards. If somebody may have slots that he does
+ * not keep (he is inside a shard, trims, or came first to what we drained), looks
+ * again, for a bounded time; and not if that somebody is who this handler interrupted.
+ */
 static size_t take_from_shards(struct pawl_slots *a, uint32_t *slots, size_t n)
 {
-	const int most = 16;
-	size_t taken = 0;
-	bool done;
-	int i;
+	uint64_t until = pawl_os_now() + (uint64_t)PAWL_SLOTS_PATIENCE_MS * 1000000;
+	unsigned turn;
 
-	for (i = 0; i < most && taken == 0; i++) {
-		done = pawl_shards_reclaim(&a->shards);
-		taken = pawl_depot_take(a, slots, n);
-		if (done)
-			break;
-		pawl_os_yield();
+	for (turn = 0;; turn++) {
+		/* Relaxed: whether we drained some ourselves; of others, a hint. */
+		uint64_t moved = pawl_load_relaxed(&a->moved);
+		int error = pawl_shards_reclaim(&a->shards);
+		bool sure;
+		size_t taken = take_untrimmed(a, slots, n, &sure);
+
+		sure &= error == 0 && pawl_load_relaxed(&a->moved) == moved;
+		if (taken > 0 || sure || error == EDEADLK ||
+		    (turn >= LOOKS && pawl_os_now() >= until))
+			return taken;
+		pause(turn);
 	}
-	return taken;
 }
 
 /* Makes n slots, which are ours, one list, and puts that in front of a shard's. */
@@ -104,7 +181,7 @@ static void push_all(struct pawl_slots *a, const uint32_t *slots, size_t n)
 	do {
 		head = pawl_load_relaxed(&s->state);
 		if (head % PAWL_SLOTS_TAG / PAWL_SLOTS_ONE + n > PAWL_SLOTS_CACHE) {
-			pawl_depot_put(a, slots, n);
+			pawl_depot_put(a, slots, n, false);
 			return;
 		}
 		pawl_store_relaxed(&a->links[slots[n - 1]], head & PAWL_SLOTS_TOP);
@@ -150,12 +227,12 @@ void pawl_slots_put_slow(struct pawl_slots *a, uint32_t slot, struct pawl_slots_
 
 	if (s != NULL) {
 		pawl_store_release(&s->state, rest); /* [C] */
-		pawl_depot_put(a, s->slot + rest, PAWL_SLOTS_BATCH);
+		pawl_depot_put(a, s->slot + rest, PAWL_SLOTS_BATCH, torn());
 		s->slot[rest] = slot;
 		pawl_store_release(&s->state, rest + 1); /* [C] */
 		pawl_shards_exit(&a->shards, &s->base, h);
 	} else {
-		pawl_depot_put(a, &slot, 1);
+		pawl_depot_put(a, &slot, 1, false);
 	}
 	pawl_shards_tick(&a->shards);
 }
@@ -218,7 +295,7 @@ void pawl_slots_put_batch(struct pawl_slots *a, const uint32_t *slots, size_t n)
 		while (put < n && pawl_slots_push(a, slots[put]))
 			put++;
 	}
-	pawl_depot_put(a, slots + put, n - put);
+	pawl_depot_put(a, slots + put, n - put, false);
 }
 
 uint64_t pawl_slots_peak(const struct pawl_slots *a)
@@ -231,16 +308,25 @@ void pawl_slots_each_idle(struct pawl_slots *a,
 			  void *argument)
 {
 	const uint64_t most = 64; /* words out of reach for others at a time */
+	struct pawl_lease_handle *h = pawl_lease_self();
 	uint64_t words = pawl_load_seq_cst(&a->fresh), first, end, i;
 
-	for (first = 0; first < words; first = end + 1) {
-		for (end = first; end < words && end - first < most; end++)
+	/* Inside, each time, so that a fork waits until all are back. */
+	for (first = 0; first < words && begin_trim(a, h) == PAWL_LEASE_OK;
+	     first = end + 1) {
+		a->trim_first = a->trim_end = first;
+		for (end = first; end < words && end - first < most; end++) {
 			if (!pawl_depot_take_word(a, end))
 				break;
+			a->trim_end = end + 1;
+		}
 		if (end > first)
 			idle(first * 64, (end - first) * 64, argument);
-		for (i = first; i < end; i++)
-			pawl_depot_put_word(a, i);
+		for (i = first; i < end; i++) {
+			a->trim_first = i + 1;
+			pawl_depot_put_word(a, i, false);
+		}
+		pawl_lease_release(&a->trim, h);
 		if (end - first == most)
 			end--; /* stopped for no reason of the word's */
 	}

@@ -58,6 +58,12 @@ class WorkloadsTest(command.CommandTest):
             self.assertEqual(row["interval"]["high"], max(row["samples"]))
             self.assertEqual(row["interval"]["confidence"], 0.5)
 
+    def test_stores_have_slots_for_all_threads(self):
+        if os.environ.get("PAWL_TSAN"):
+            self.skipTest("TSan cannot follow so many threads")
+        self.succeed("bench", "--workload", "idalloc,pool", "--locks", "thread,mutex", "--threads",
+                     "3000", "--seconds", "0.01", "--runs", "1")
+
     def test_schema_rejects_what_is_not_complete(self):
         self.succeed("bench", "--locks", "ticket", "--threads", "1", "--seconds", "0.01",
                      "--runs", "1", "--json", "r.json")

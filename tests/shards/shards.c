@@ -255,7 +255,7 @@ static void others_go_on_beside(unsigned chain)
 				 chain > 1);
 	/* Maintenance does not wait for it either, nor do exhausted pools. */
 	pawl_shards_maintain(&arena.pool.slots.shards);
-	assert_true(pawl_shards_reclaim(&arena.pool.slots.shards));
+	assert_int_equal(pawl_shards_reclaim(&arena.pool.slots.shards), EBUSY);
 	pawl_store_release(&stopped.go, 1);
 	crew_join(&stuck);
 	/* The lease is in limbo, where the others left it, and seen from afar. */
@@ -274,6 +274,118 @@ static void a_spare_shard_serves_beside_a_hostage(void **state)
 {
 	(void)state;
 	others_go_on_beside(2);
+}
+
+/* Slots that nobody holds, but that somebody has: he trims, or is inside the shard
+ * where they are. Who needs one waits until he is done. */
+
+static pawl_atomic64 somebody_has_them, one_is_wanted;
+
+/* Until the other thread is in its get, or nearly; it may be later than that. */
+static void linger(void)
+{
+	int i;
+
+	pawl_store_release(&somebody_has_them, 1);
+	while (pawl_load_acquire(&one_is_wanted) == 0)
+		breathe();
+	for (i = 0; i < 100; i++)
+		sched_yield();
+}
+
+static void idle_for_long(uint64_t first, uint64_t slots, void *unused)
+{
+	(void)first, (void)slots, (void)unused;
+	linger();
+}
+
+static void *trim_for_long(void *unused)
+{
+	pawl_slots_each_idle(&arena.pool.slots, idle_for_long, NULL);
+	return unused;
+}
+
+static void *stay_inside_for_long(void *unused)
+{
+	struct pawl_lease_handle *h = pawl_lease_self();
+	struct pawl_shard *s;
+
+	move(pthread_self(), 0);
+	pawl_pool_put(&arena.pool, pawl_pool_get(&arena.pool)); /* fills the shard */
+	s = pawl_shards_enter(&arena.pool.slots.shards, h);
+	linger();
+	if (s != NULL)
+		pawl_shards_exit(&arena.pool.slots.shards, s, h);
+	return unused;
+}
+
+/* The pool has as many objects as one thread can have like that. */
+static void get_one_while(void *(*other)(void *), uint64_t limit)
+{
+	const struct pawl_pool_plan plan = {
+		.kind = PAWL_SHARDS_LEASED, .size = 48, .limit = limit};
+	struct crew crew = {.size = 0};
+	void *all[64], *object;
+	uint64_t i;
+
+	memset(&arena, 0, sizeof(arena));
+	assert_int_equal(pawl_pool_create(&arena.pool, &plan), 0);
+	/* All are made, and in the depot. */
+	for (i = 0; i < limit; i++)
+		all[i] = pawl_pool_get(&arena.pool);
+	for (i = 0; i < limit; i++)
+		pawl_pool_put(&arena.pool, all[i]);
+	assert_int_equal(pawl_shards_reclaim(&arena.pool.slots.shards), 0);
+	pawl_store_release(&somebody_has_them, 0);
+	pawl_store_release(&one_is_wanted, 0);
+	crew_start(&crew, other, NULL);
+	while (pawl_load_acquire(&somebody_has_them) == 0)
+		breathe();
+	pawl_store_release(&one_is_wanted, 1);
+	object = pawl_pool_get(&arena.pool);
+	assert_non_null(object);
+	crew_join(&crew);
+	pawl_pool_put(&arena.pool, object);
+	pawl_pool_destroy(&arena.pool);
+}
+
+static void what_nobody_holds_can_be_had(void **state)
+{
+	int i;
+
+	(void)state;
+	move(pthread_self(), 1);
+	for (i = 0; i < 20; i++) {
+		get_one_while(trim_for_long, 64);
+		get_one_while(stay_inside_for_long, 32);
+	}
+	pthread_setaffinity_np(pthread_self(), sizeof(all), &all);
+}
+
+/* One that stays for ever is not waited for: the get ends, without. */
+static void what_a_stopped_thread_has_counts_as_held(void **state)
+{
+	const struct pawl_pool_plan plan = {
+		.kind = PAWL_SHARDS_LEASED, .size = 48, .limit = 32};
+	struct crew crew = {.size = 0};
+	struct stopped stopped;
+	void *object;
+
+	(void)state;
+	memset(&arena, 0, sizeof(arena));
+	assert_int_equal(pawl_pool_create(&arena.pool, &plan), 0);
+	memset(&stopped, 0, sizeof(stopped));
+	stopped.shards = &arena.pool.slots.shards;
+	crew_start(&crew, stop_inside, &stopped);
+	while (pawl_load_acquire(&stopped.inside) == 0)
+		breathe();
+	assert_null(pawl_pool_get(&arena.pool));
+	pawl_store_release(&stopped.go, 1);
+	crew_join(&crew);
+	object = pawl_pool_get(&arena.pool);
+	assert_non_null(object);
+	pawl_pool_put(&arena.pool, object);
+	pawl_pool_destroy(&arena.pool);
 }
 
 /* Signal handlers. */
@@ -409,9 +521,9 @@ static void touch(void)
 {
 	void *object = pawl_pool_get(&arena.pool);
 
-	/* NULL: the others' shards have them all, for a moment. */
-	if (object != NULL)
-		pawl_pool_put(&arena.pool, object);
+	if (object == NULL) /* LIMIT is more than they hold */
+		abort();
+	pawl_pool_put(&arena.pool, object);
 }
 
 static void *use_once_together(void *argument)
@@ -526,6 +638,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(objects_are_conserved_under_moves_and_breaks),
 		cmocka_unit_test(a_thread_stopped_inside_stops_nobody),
 		cmocka_unit_test(a_spare_shard_serves_beside_a_hostage),
+		cmocka_unit_test(what_nobody_holds_can_be_had),
+		cmocka_unit_test(what_a_stopped_thread_has_counts_as_held),
 		cmocka_unit_test(a_signal_handler_goes_to_the_shared_side),
 		cmocka_unit_test(a_thread_that_dies_inside_loses_nothing),
 		cmocka_unit_test(a_forked_child_has_a_whole_pool),

@@ -79,6 +79,9 @@
 #define pawl_lease_reopen	sim_lease_reopen
 #define pawl_lease_closed	sim_lease_closed
 #define pawl_lease_forget	sim_lease_forget
+#define pawl_lease_lock		sim_lease_lock
+#define pawl_lease_unlock	sim_lease_unlock
+#define pawl_lease_generation	sim_lease_generation
 #define pawl_region_claim	sim_region_claim
 #define pawl_region_free	sim_region_free
 #define pawl_region_lives	sim_region_lives
