@@ -131,6 +131,7 @@ static void nearest_name_mends_a_slip_and_no_more(void **state)
 	(void)state;
 	assert_string_equal(nearest_name("aple", nth_fruit), "apple");
 	assert_string_equal(nearest_name("chery", nth_fruit), "cherry");
+	assert_string_equal(nearest_name("ch", nth_fruit), "cherry");
 	assert_null(nearest_name("xyzzy", nth_fruit));
 }
 
