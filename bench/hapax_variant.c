@@ -20,7 +20,8 @@
 
 #include <pawl/hapax.h>
 
-static inline size_t real_index(const struct pawl_hapax_core *l, uint64_t hapax)
+static inline __attribute__((unused)) size_t real_index(const struct pawl_hapax_core *l,
+							uint64_t hapax)
 {
 	return pawl_hapax_index(l, hapax);
 }

@@ -26,9 +26,14 @@ sources=
 for source in ${overlay:+"$overlay"/runtime/*.c}; do
 	[ -e "$source" ] && sources="$sources $source"
 done
+# A trace must name the right one of equal functions; see also sim/clang.h.
+case $(${CC:-cc} --version) in
+*clang*) flags="-include $root/sim/clang.h" ;;
+*) flags=-fno-ipa-icf ;;
+esac
 # The calls of -fsanitize=thread go to the checker, so no library is linked.
 for source in $sources; do
-	${CC:-cc} -std=gnu11 -O1 -g -w -fPIC -fno-ipa-icf -fsanitize=thread \
+	${CC:-cc} -std=gnu11 -O1 -g -w -fPIC $flags -fsanitize=thread \
 		-Dlock_types=sim_loaded_locks -Dlock_type_find=sim_loaded_find \
 		${PAWL_LOCK_FLAGS:-} \
 		-I "$scratch" ${overlay:+-I "$overlay"} -I "$root/backend/sim" \

@@ -7,6 +7,8 @@
  */
 #include <sim/seam.h>
 
+#include <string.h>
+
 #define SITE __builtin_return_address(0)
 
 #define PLAIN(name, size, write)                         \
@@ -27,6 +29,16 @@ PLAIN(__tsan_write4, 4, true)
 PLAIN(__tsan_write8, 8, true)
 PLAIN(__tsan_write16, 16, true)
 
+/* What clang writes where it cannot tell that an access is aligned. */
+PLAIN(__tsan_unaligned_read2, 2, false)
+PLAIN(__tsan_unaligned_read4, 4, false)
+PLAIN(__tsan_unaligned_read8, 8, false)
+PLAIN(__tsan_unaligned_read16, 16, false)
+PLAIN(__tsan_unaligned_write2, 2, true)
+PLAIN(__tsan_unaligned_write4, 4, true)
+PLAIN(__tsan_unaligned_write8, 8, true)
+PLAIN(__tsan_unaligned_write16, 16, true)
+
 void __tsan_read_range(const void *p, unsigned long size);
 void __tsan_read_range(const void *p, unsigned long size)
 {
@@ -37,6 +49,30 @@ void __tsan_write_range(const void *p, unsigned long size);
 void __tsan_write_range(const void *p, unsigned long size)
 {
 	sim_engine->plain(p, size, true, SITE);
+}
+
+/* Clang's, for memory that is set or copied; see sim/clang.h. */
+void *__tsan_memset(void *p, int byte, unsigned long size);
+void *__tsan_memset(void *p, int byte, unsigned long size)
+{
+	sim_engine->plain(p, size, true, SITE);
+	return memset(p, byte, size);
+}
+
+void *__tsan_memcpy(void *to, const void *from, unsigned long size);
+void *__tsan_memcpy(void *to, const void *from, unsigned long size)
+{
+	sim_engine->plain(from, size, false, SITE);
+	sim_engine->plain(to, size, true, SITE);
+	return memcpy(to, from, size);
+}
+
+void *__tsan_memmove(void *to, const void *from, unsigned long size);
+void *__tsan_memmove(void *to, const void *from, unsigned long size)
+{
+	sim_engine->plain(from, size, false, SITE);
+	sim_engine->plain(to, size, true, SITE);
+	return memmove(to, from, size);
 }
 
 /* Not needed: functions entered and left, start-up. */

@@ -1011,10 +1011,14 @@ static void handle(struct event event)
 
 bool coherence_run(void)
 {
+	uint64_t events;
 	unsigned i;
 
-	while (!w.stopped && next_time() != UINT64_MAX)
+	for (events = 1; !w.stopped && next_time() != UINT64_MAX; events++) {
 		handle(next_event());
+		if (events % 4096 == 0 && w.setup.stop != NULL && w.setup.stop())
+			w.stopped = true;
+	}
 	for (i = 0; i < w.setup.threads && !w.stopped; i++)
 		if (w.cpus[i].run != NULL && !w.cpus[i].finished)
 			return false;

@@ -38,7 +38,8 @@ struct coherence_setup {
 	enum homes homes;
 	enum thread_homes thread_homes;
 	enum placement placement;
-	bool pairs; /* lines come in pairs of 64 bytes */
+	bool pairs;	    /* lines come in pairs of 64 bytes */
+	bool (*stop)(void); /* asked now and then: to stop? may be NULL */
 };
 
 /* What happened, over all CPUs. */

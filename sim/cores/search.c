@@ -247,6 +247,11 @@ static void search(const struct cores_program *program, const struct options *op
 			cores_fail(VERDICT_LIMIT, "no memory for more states");
 			return;
 		}
+		if (options->stop != NULL && (steps & 0xfff) == 0 && options->stop()) {
+			cores_fail(VERDICT_LIMIT, "stopped after %llu states",
+				   (unsigned long long)visited_count());
+			return;
+		}
 		if ((++steps & 0xfffff) == 0 && options->progress != NULL)
 			options->progress(options->context, visited_count(),
 					  now() - since);

@@ -156,7 +156,8 @@ static uint64_t fetch_add(uint64_t *p, uint64_t n, int order, const void *site)
 
 static void fence(enum sim_fence kind, const void *site)
 {
-	struct request request = {.kind = REQUEST_FENCE, .order = kind, .site = site};
+	struct request request = {
+		.kind = REQUEST_FENCE, .order = (int)kind, .site = site};
 
 	if (current < 0 || (kind != SIM_FENCE_HEAVY && kind != SIM_FENCE_FULL))
 		return;

@@ -49,6 +49,8 @@ struct options {
 	/* Called now and then. */
 	void (*progress)(void *context, uint64_t executions, double seconds);
 	void *context;
+	/* Asked now and then: to stop, with VERDICT_LIMIT? May be NULL. */
+	bool (*stop)(void);
 };
 
 struct result {

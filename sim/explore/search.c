@@ -1543,6 +1543,13 @@ void explore(const struct program *what, const struct options *how, struct resul
 				 (unsigned long long)runs);
 			break;
 		}
+		if (options->stop != NULL && options->stop()) {
+			result->verdict = VERDICT_LIMIT;
+			snprintf(result->message, sizeof(result->message),
+				 "stopped after %llu executions",
+				 (unsigned long long)runs);
+			break;
+		}
 		if (options->progress != NULL && runs % 8192 == 0)
 			options->progress(options->context, runs, now() - start);
 	}

@@ -3,16 +3,16 @@
 #include "bench.h"
 #include "commands.h"
 #include "context.h"
+#include "interrupt.h"
 #include "output.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { THREADS_MAX = 10000, EXIT_INTERRUPTED = 128 + SIGINT };
+enum { THREADS_MAX = 10000 };
 
 /* The items are looked at when all options are known. */
 static void parse_list(const char *option, const char *text, void *into)
@@ -34,21 +34,6 @@ static void parse_preset(const char *option, const char *text, void *into)
 	*(bool *)into = true;
 }
 
-/* The first interrupt ends the measuring, the second one the process. */
-static void on_interrupt(int signal_number)
-{
-	(void)signal_number;
-	crew_interrupt();
-}
-
-static void catch_interrupt(void)
-{
-	struct sigaction action = {.sa_flags = (int)SA_RESETHAND | SA_RESTART};
-
-	action.sa_handler = on_interrupt;
-	sigaction(SIGINT, &action, NULL);
-}
-
 static size_t samples_in(const struct bench_plan *plan)
 {
 	size_t i, j, samples = 0;
@@ -68,7 +53,7 @@ static int run(struct bench_plan *plan, json_t *context, bool json)
 	measure_plan(plan);
 	noise_end(&plan->noise);
 	json_object_set_new(context, "noise", describe_noise(&plan->noise));
-	if (crew_interrupted()) {
+	if (was_interrupted()) {
 		warn("interrupted; what follows was measured until then");
 		status = EXIT_INTERRUPTED;
 	}
@@ -122,8 +107,8 @@ int bench_main(int argc, char **argv)
 		{"preset", "NAME",
 		 "oversubscribe: 1, 2, 4 ... up to 32 times the CPUs, locks that sleep",
 		 parse_preset, &request.oversubscribe},
-		{"json", "FILE", "write context and every sample to FILE", parse_text,
-		 &request.json},
+		{"json", "FILE", "write context and every sample to FILE; - is stdout",
+		 parse_text, &request.json},
 		{"quick", NULL, "unless said otherwise: 3 runs of 0.1 s, up to 2 threads",
 		 parse_flag, &request.quick},
 		{"seed", "N", "of all random choices (the time)", parse_seed,
@@ -146,7 +131,10 @@ int bench_main(int argc, char **argv)
 			 "the least to the\n"
 			 "most progressed thread. A last run of each (not with --quick) "
 			 "times every wait.\n"
-			 "Ctrl-C ends the measuring and reports what there is.",
+			 "Ctrl-C ends the measuring and reports what there is.\n"
+			 "\n"
+			 "Locks: any that 'pawl list' names, also as LOCK+park, and its "
+			 "peers.",
 		.options = options,
 	};
 	json_t *context = describe_context(argc, argv);

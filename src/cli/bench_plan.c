@@ -2,7 +2,7 @@
 /* What pawl bench is to measure: workloads, and for each subjects and threads. */
 #include "bench.h"
 #include "interpose.h"
-#include "registry.h"
+#include "list.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -46,17 +46,6 @@ static const char *nth_workload(size_t i)
 	return known[i] == NULL ? NULL : known[i]->name;
 }
 
-static void refuse_workload(const char *option, const char *name)
-{
-	const char *nearest = nearest_name(name, nth_workload);
-
-	if (nearest != NULL)
-		refuse("--%s: there is no '%s'; did you mean '%s'? '--%s help' lists "
-		       "them",
-		       option, name, nearest, option);
-	refuse("--%s: there is no '%s'; '--%s help' lists them", option, name, option);
-}
-
 static void select_one(struct selection *selection, const struct workload *workload)
 {
 	size_t i;
@@ -86,8 +75,10 @@ static void select_named(const char *option, const char *name, void *into)
 			select_one(into, known[i]);
 			found = true;
 		}
+	if (!found && known == workloads)
+		refuse_name(option, name, nth_workload, "'--workload help' lists them");
 	if (!found)
-		refuse_workload(option, name);
+		refuse_name(option, name, nth_workload, "'--app help' lists them");
 }
 
 /* --workload and --app; without either, the first workload. */
@@ -216,6 +207,10 @@ static void check_subject(const char *option, const char *name, void *into)
 			return;
 	if (lock_type_find(name) != NULL && known != workloads)
 		require_offered(name); /* says why apps do not have it */
+	if (lock_type_find(name) != NULL || is_peer(name))
+		refuse("--locks: '%s' is not among what these workloads are run on; "
+		       "--dry-run without --locks names that",
+		       name);
 	refuse_lock(name, nth_subject);
 }
 

@@ -163,15 +163,22 @@ static void print_waits(const struct row *rows, size_t n)
 	printf("\n");
 }
 
-/* Those that the samples do not tell apart from the first. */
-static void print_alike(const struct row *rows, size_t n)
+/* How many the samples do not tell apart from the first. */
+static size_t count_alike(const struct row *rows, size_t n)
 {
-	const char *before = "; no difference from ";
 	size_t i, alike = 0;
 
 	for (i = 1; i < n; i++)
 		alike += !intervals_differ(rows[0].value, rows[i].value);
-	if (alike > 1 && alike == n - 1) {
+	return alike;
+}
+
+static void print_alike(const struct row *rows, size_t n)
+{
+	const char *before = "; no difference from ";
+	size_t i;
+
+	if (n > 2 && count_alike(rows, n) == n - 1) {
 		printf("%sany other", before);
 		return;
 	}
@@ -192,15 +199,25 @@ static double least_confidence(const struct row *rows, size_t n)
 	return least;
 }
 
-/* Who is first, by how much, and from whom that does not tell it apart. */
+/* Who is first, or only leads, as others are alike; and by how much, if it
+ * differs from what it is compared with. */
 static void print_sentence(const struct row *rows, size_t n)
 {
 	const struct row *reference = find_reference(rows, n);
 	struct interval times = interval_ratio(rows[0].value, reference->value);
 
 	print_heading(rows);
-	printf(": %s first", rows[0].cell->subject->name);
-	if (reference != rows)
+	if (n == 1) {
+		printf(": nothing to compare %s with\n", rows->cell->subject->name);
+		return;
+	}
+	if (least_confidence(rows, n) <= 0) {
+		printf(": too few runs to rank; 5 of each are enough\n");
+		return;
+	}
+	printf(": %s %s", rows[0].cell->subject->name,
+	       count_alike(rows, n) == 0 ? "first" : "leads");
+	if (intervals_differ(rows[0].value, reference->value))
 		printf(", %.2f (%.2f to %.2f) times %s", times.median, times.low,
 		       times.high, reference->cell->subject->name);
 	print_alike(rows, n);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* pawl check: runs the shipped locks in every way the memory model allows. */
 #include "commands.h"
+#include "interrupt.h"
+#include "list.h"
 #include "options.h"
 #include "output.h"
 
@@ -102,18 +104,13 @@ static const struct scenario *find_scenario(const struct lock_type *type,
 
 static void need_scenario(const char *name)
 {
-	const char *nearest;
 	size_t i;
 
 	for (i = 0; nth_scenario(i) != NULL; i++)
 		if (strcmp(nth_scenario(i)->name, name) == 0)
 			return;
-	nearest = nearest_name(name, nth_scenario_name);
-	if (nearest != NULL)
-		refuse("unknown scenario '%s'; did you mean '%s'? 'pawl check --list' "
-		       "names them all",
-		       name, nearest);
-	refuse("unknown scenario '%s'; 'pawl check --list' names them all", name);
+	refuse_name("scenario", name, nth_scenario_name,
+		    "'pawl check --list' names them all");
 }
 
 static const char *const model_names[] = {
@@ -348,8 +345,9 @@ static void print_failure(const struct check_case *c, enum model model)
 {
 	printf("\n%s: %s\n", verdict_name(c->result.verdict), c->result.message);
 	if (c->result.verdict == VERDICT_LIMIT) {
-		printf("(not a failure of the lock; raise --limit or lower "
-		       "--threads)\n\n");
+		printf(was_interrupted() ? "(neither passed nor failed)\n\n"
+					 : "(not a failure of the lock; raise --limit or "
+					   "lower --threads)\n\n");
 		return;
 	}
 	if (c->result.trace != NULL)
@@ -359,12 +357,13 @@ static void print_failure(const struct check_case *c, enum model model)
 	printf("\n\n");
 }
 
-static json_t *describe(enum model model)
+/* Of the first so many cases. */
+static json_t *describe(enum model model, size_t count)
 {
-	json_t *rows = json_array();
+	json_t *root, *rows = json_array();
 	size_t i;
 
-	for (i = 0; i < case_count; i++) {
+	for (i = 0; i < count; i++) {
 		const struct check_case *c = &cases[i];
 		json_t *row = json_pack(
 			"{s:s, s:s, s:i, s:i, s:s, s:I, s:I, s:f, s:s}", "lock",
@@ -386,8 +385,11 @@ static json_t *describe(enum model model)
 		}
 		json_array_append_new(rows, row);
 	}
-	return json_pack("{s:i, s:s, s:o}", "schema", 1, "tool", "check", "results",
+	root = json_pack("{s:i, s:s, s:o}", "schema", 1, "tool", "check", "results",
 			 rows);
+	if (was_interrupted())
+		json_object_set_new(root, "interrupted", json_true());
+	return root;
 }
 
 static int run(const struct request *request)
@@ -397,8 +399,9 @@ static int run(const struct request *request)
 	int status = 0, times;
 	size_t i;
 
+	catch_interrupt();
 	print_header();
-	for (i = 0; i < case_count; i++) {
+	for (i = 0; i < case_count && !was_interrupted(); i++) {
 		struct check_case *c = &cases[i];
 		struct position position = {i, c};
 		struct options options = {
@@ -408,10 +411,11 @@ static int run(const struct request *request)
 			.steadfast = request->steadfast,
 			.progress = progress,
 			.context = &position,
+			.stop = was_interrupted,
 		};
 
 		show_progress(i, case_count, "%s, %s", c->type->name, c->scenario->name);
-		for (times = 0; times < request->repeat; times++) {
+		for (times = 0; times < request->repeat && !was_interrupted(); times++) {
 			free(c->result.trace);
 			scenario_check(c->scenario, c->type, c->threads, c->episodes,
 				       &options, &c->result);
@@ -427,11 +431,16 @@ static int run(const struct request *request)
 		print_failure(c, request->model);
 		status = 1;
 	}
-	fprintf(stderr, "%zu cases, %llu executions in %.2f s: %.0f executions/s\n",
-		case_count, (unsigned long long)executions, seconds,
+	if (was_interrupted()) {
+		warn("interrupted in case %zu of %zu; the others were not checked", i,
+		     case_count);
+		status = EXIT_INTERRUPTED;
+	}
+	fprintf(stderr, "%zu cases, %llu executions in %.2f s: %.0f executions/s\n", i,
+		(unsigned long long)executions, seconds,
 		(double)executions / (seconds > 0 ? seconds : 1));
 	if (request->json != NULL)
-		write_result_file(describe(request->model));
+		write_result_file(describe(request->model, i));
 	for (i = 0; i < case_count; i++)
 		free(cases[i].result.trace);
 	free(cases);
@@ -519,7 +528,8 @@ int check_main(int argc, char **argv)
 		 parse_positive, &request.limit},
 		{"full", NULL, "all that finishes in minutes, not in seconds", parse_flag,
 		 &request.full},
-		{"json", "FILE", "write the results to FILE", parse_text, &request.json},
+		{"json", "FILE", "write the results to FILE; - is stdout", parse_text,
+		 &request.json},
 		{"replay", "TOKEN", "repeat one execution, which a failed check printed",
 		 parse_text, &request.replay},
 		{"load", "FILE", "check the locks in a shared object instead", parse_text,
@@ -544,7 +554,10 @@ int check_main(int argc, char **argv)
 			 "it. Exits with 1 if a verdict is not 'passed'. A failure that "
 			 "the "
 			 "registry admits\n"
-			 "counts only if its lock was named.",
+			 "counts only if its lock was named.\n"
+			 "\n"
+			 "LOCK is any that 'pawl list' names, also as LOCK+park, or one "
+			 "of its objects.",
 		.options = options,
 	};
 	int count = parse_options(&usage, argc, argv);

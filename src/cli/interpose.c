@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "interpose.h"
 
+#include "list.h"
 #include "options.h"
 #include "preload/offer.h"
 

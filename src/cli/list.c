@@ -5,10 +5,70 @@
 #include "commands.h"
 #include "options.h"
 #include "output.h"
+#include "preload/offer.h"
+#include "subject.h"
+#ifdef PAWL_SIM
+#include <sim/check/scenario.h>
+#endif
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Names that are no lock of the registry. */
+
+static const char *nth_peer(size_t n)
+{
+	const struct bench_subject *const *s;
+
+	for (s = bench_subjects; *s != NULL; s++)
+		if (lock_type_find((*s)->name) == NULL && n-- == 0)
+			return (*s)->name;
+	return NULL;
+}
+
+/* What only pawl check knows. */
+static const char *nth_object(size_t n)
+{
+#ifdef PAWL_SIM
+	return checked_objects[n].type == NULL ? NULL : checked_objects[n].type->name;
+#else
+	(void)n;
+	return NULL;
+#endif
+}
+
+static bool is_among(const char *name, const char *(*nth)(size_t n))
+{
+	size_t i;
+
+	for (i = 0; nth(i) != NULL; i++)
+		if (strcmp(nth(i), name) == 0)
+			return true;
+	return false;
+}
+
+bool is_peer(const char *name)
+{
+	return is_among(name, nth_peer);
+}
+
+void refuse_lock(const char *name, const char *(*nth)(size_t i))
+{
+	if (is_peer(name))
+		refuse("'%s' is a lock of another library, which only 'pawl bench' "
+		       "takes; "
+		       "'pawl list' says which command takes what",
+		       name);
+	if (is_among(name, nth_object))
+		refuse("'%s' is no lock, and only 'pawl check' takes it; 'pawl list' "
+		       "says "
+		       "which command takes what",
+		       name);
+	refuse_name("lock", name, nth, "'pawl list' names them all");
+}
+
+/* The table. */
 
 static const char *yes_or_no(bool yes)
 {
@@ -143,6 +203,19 @@ static void print_padded(size_t i, const char *cell, int width)
 		printf("%-*s  ", width, cell);
 }
 
+/* Who takes them, what they are, and their names. */
+static void print_names(const char *who, const char *what, const char *(*nth)(size_t n))
+{
+	size_t i;
+
+	if (nth(0) == NULL)
+		return;
+	printf("%-12s %s:\n%-12s ", who, what, "");
+	for (i = 0; nth(i) != NULL; i++)
+		printf("%s%s", i == 0 ? "" : ", ", nth(i));
+	printf("\n");
+}
+
 static void print_table(void)
 {
 	const struct lock_type *type;
@@ -177,7 +250,35 @@ static void print_table(void)
 	       "RMWs         atomic read-modify-writes of an uncontended lock + unlock\n"
 	       "waiting      every lock that spins is there as LOCK+park too, which "
 	       "sleeps\n"
-	       "destruction  prompt: whoever holds the lock last may free it at once\n");
+	       "destruction  prompt: whoever holds the lock last may free it at once\n"
+	       "\n"
+	       "Which command takes which:\n"
+	       "bench, check every lock, and its +park form\n"
+	       "sim          those that spin\n"
+	       "run, try     those that 'pawl run --list' offers; it says why not the "
+	       "others\n");
+	print_names("bench alone",
+		    "locks of other libraries, if these were there when "
+		    "pawl was built",
+		    nth_peer);
+	print_names("check alone", "what is no lock", nth_object);
+}
+
+/* The commands that take it. */
+static json_t *commands_of(const struct lock_type *type)
+{
+	json_t *commands = json_pack("[s]", "bench");
+
+	if (offer_refusal(type) == NULL) {
+		json_array_append_new(commands, json_string("run"));
+		json_array_append_new(commands, json_string("try"));
+	}
+#ifdef PAWL_SIM
+	json_array_append_new(commands, json_string("check"));
+	if (!type->parks)
+		json_array_append_new(commands, json_string("sim"));
+#endif
+	return commands;
 }
 
 static json_t *json_of(const struct lock_type *type)
@@ -201,6 +302,7 @@ static json_t *json_of(const struct lock_type *type)
 		type->lock_rmws, "unlock_rmws", type->unlock_rmws, "source",
 		type->source);
 
+	json_object_set_new(lock, "commands", commands_of(type));
 	if (type->context == CONTEXT_HELD) { /* the explicit face */
 		json_object_set_new(lock, "core_size",
 				    json_integer((json_int_t)type->core_size));
@@ -213,35 +315,43 @@ static json_t *json_of(const struct lock_type *type)
 static json_t *json_of_all(void)
 {
 	const struct lock_type *type;
-	json_t *locks = json_array();
+	json_t *locks = json_array(), *peers = json_array();
+	size_t i;
 
 	for (type = lock_types; type->name != NULL; type++)
 		json_array_append_new(locks, json_of(type));
-	return json_pack("{s:i, s:o}", "schema", 1, "locks", locks);
+	for (i = 0; nth_peer(i) != NULL; i++)
+		json_array_append_new(peers, json_string(nth_peer(i)));
+	return json_pack("{s:i, s:o, s:o}", "schema", 1, "locks", locks, "peers", peers);
 }
 
 int list_main(int argc, char **argv)
 {
-	bool json = false, markdown = false;
+	const char *json = NULL;
+	bool markdown = false;
 	const struct option_spec options[] = {
-		{"json", NULL, "print JSON", parse_flag, &json},
+		{"json", "[FILE]", "print JSON, or write it to FILE", parse_output,
+		 &json},
 		{"markdown", NULL, "print a Markdown table", parse_flag, &markdown},
 		{.name = NULL},
 	};
 	const struct usage usage = {
 		.command = "list",
-		.about = "Prints every lock with its properties.",
+		.about = "Prints every lock with its properties, and which command takes "
+			 "which.",
 		.options = options,
 	};
 
 	parse_options(&usage, argc, argv);
-	if (json && markdown)
+	if (json != NULL && markdown)
 		refuse("--json and --markdown exclude each other; choose one");
-	if (json)
-		print_json(json_of_all());
-	else if (markdown)
+	if (json != NULL) {
+		open_result_file("json", json);
+		write_result_file(json_of_all());
+	} else if (markdown) {
 		print_markdown();
-	else
+	} else {
 		print_table();
+	}
 	return 0;
 }

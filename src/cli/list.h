@@ -14,4 +14,11 @@ void list_cell(const struct lock_type *type, size_t column, char cell[CELL_BYTES
  * wait. */
 const struct lock_type *list_skip_variants(const struct lock_type *type);
 
+/* Whether another library's lock, to which pawl bench compares ours. */
+bool is_peer(const char *name);
+
+/* Refuses a name that is none of nth()'s: another command may know it. */
+void refuse_lock(const char *name, const char *(*nth)(size_t i))
+	__attribute__((noreturn));
+
 #endif /* PAWL_CLI_LIST_H */

@@ -31,18 +31,12 @@ static const char *nth_command(size_t i)
 
 static const struct command *find_command(const char *name)
 {
-	const char *nearest;
 	size_t i;
 
 	for (i = 0; i < COMMANDS; i++)
 		if (strcmp(commands[i].name, name) == 0)
 			return &commands[i];
-	nearest = nearest_name(name, nth_command);
-	if (nearest != NULL)
-		refuse("unknown command '%s'; did you mean '%s'? 'pawl --help' lists "
-		       "them",
-		       name, nearest);
-	refuse("unknown command '%s'; 'pawl --help' lists them", name);
+	refuse_name("command", name, nth_command, "'pawl --help' lists them");
 }
 
 static void print_help(void)

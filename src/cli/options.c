@@ -86,6 +86,8 @@ const char *nearest_name(const char *name, const char *(*nth)(size_t i))
 	for (i = 0; (candidate = nth(i)) != NULL; i++) {
 		size_t d = distance(name, candidate);
 
+		if (strlen(name) > 1 && strncmp(candidate, name, strlen(name)) == 0)
+			d = 1; /* only the rest of it is missing */
 		if (d < least) {
 			least = d;
 			nearest = candidate;
@@ -94,14 +96,15 @@ const char *nearest_name(const char *name, const char *(*nth)(size_t i))
 	return nearest;
 }
 
-void refuse_lock(const char *name, const char *(*nth)(size_t i))
+void refuse_name(const char *what, const char *name, const char *(*nth)(size_t i),
+		 const char *remedy)
 {
-	const char *nearest = nearest_name(name, nth);
+	const char *nearest = nearest_name(name + strspn(name, "-"), nth);
 
 	if (nearest != NULL)
-		refuse("unknown lock '%s'; did you mean '%s'? 'pawl list' names them all",
-		       name, nearest);
-	refuse("unknown lock '%s'; 'pawl list' names them all", name);
+		refuse("unknown %s '%s'; did you mean '%s%s'? %s", what, name,
+		       *name == '-' ? "--" : "", nearest, remedy);
+	refuse("unknown %s '%s'; %s", what, name, remedy);
 }
 
 /* Values. */
@@ -134,6 +137,11 @@ void parse_text(const char *option, const char *text, void *into)
 	if (*text == '\0')
 		refuse("--%s: the value is empty", option);
 	*(const char **)into = text;
+}
+
+void parse_output(const char *option, const char *text, void *into)
+{
+	parse_text(option, text != NULL ? text : "-", into);
 }
 
 void parse_positive(const char *option, const char *text, void *into)
@@ -232,17 +240,41 @@ static void print_usage(const struct usage *usage)
 	printf("  %-18s %s\n", "--help", "this text");
 }
 
-/* Finds "name" or "name=value". */
-static const struct option_spec *find_option(const struct usage *usage, const char *text)
+static const struct option_spec *asked_options; /* for the callback below */
+
+static const char *nth_option(size_t i)
 {
+	return asked_options[i].name;
+}
+
+static void refuse_option(const struct usage *usage, const char *word)
+	__attribute__((noreturn));
+static void refuse_option(const struct usage *usage, const char *word)
+{
+	char name[NAME_MAX_LENGTH + 1], remedy[80];
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
+	snprintf(remedy, sizeof(remedy), "'pawl %s --help' lists them", usage->command);
+	asked_options = usage->options;
+	refuse_name("option", name, nth_option, remedy);
+}
+
+/* Finds "--name" or "--name=value". */
+static const struct option_spec *find_option(const struct usage *usage, const char *word)
+{
+	const char *text = word + strlen("--");
 	const struct option_spec *o;
 	size_t length = strcspn(text, "=");
 
 	for (o = usage->options; o->name != NULL; o++)
 		if (strlen(o->name) == length && strncmp(o->name, text, length) == 0)
 			return o;
-	refuse("unknown option '--%.*s'; 'pawl %s --help' lists them", (int)length, text,
-	       usage->command);
+	refuse_option(usage, word);
+}
+
+static bool may_be_left_out(const struct option_spec *o)
+{
+	return o->value[0] == '[';
 }
 
 static bool asks_for_help(const char *word)
@@ -261,7 +293,7 @@ int program_at(const struct usage *usage, int argc, char **argv)
 			return i + 1;
 		if (strncmp(argv[i], "--", 2) != 0 || asks_for_help(argv[i]))
 			continue;
-		o = find_option(usage, argv[i] + 2);
+		o = find_option(usage, argv[i]);
 		if (o->value != NULL && strchr(argv[i], '=') == NULL && i + 1 < argc)
 			i++;
 	}
@@ -295,19 +327,21 @@ int parse_options(const struct usage *usage, int argc, char **argv)
 			exit(0);
 		}
 		if (argv[i][1] != '-')
-			refuse("unknown option '%s'; 'pawl %s --help' lists them",
-			       argv[i], usage->command);
-		o = find_option(usage, argv[i] + 2);
+			refuse_option(usage, argv[i]);
+		o = find_option(usage, argv[i]);
 		value = strchr(argv[i], '=');
 		if (value != NULL)
 			value++;
 		if (o->value == NULL && value != NULL)
 			refuse("--%s takes no value", o->name);
 		if (o->value != NULL && value == NULL) {
-			if (i + 1 == argc || strncmp(argv[i + 1], "--", 2) == 0)
+			bool is_last = i + 1 == argc ||
+				       strncmp(argv[i + 1], "--", 2) == 0;
+
+			if (is_last && !may_be_left_out(o))
 				refuse("--%s needs a value: --%s %s", o->name, o->name,
 				       o->value);
-			value = argv[++i];
+			value = is_last ? NULL : argv[++i];
 		}
 		o->parse(o->name, value, o->into);
 	}

@@ -13,7 +13,8 @@
 
 struct option_spec {
 	const char *name;  /* without its dashes */
-	const char *value; /* what --help calls its value; NULL for a flag */
+	const char *value; /* what --help calls its value; "[...]" if it may be left
+			    * out, which gives parse() a NULL; NULL for a flag */
 	const char *help;
 	/* Reads `text` into *into, or refuses it by the option's name. */
 	void (*parse)(const char *option, const char *text, void *into);
@@ -49,8 +50,10 @@ struct numbers {
 };
 
 /* What to put into option_spec.parse; `into` points at the type named. */
-void parse_flag(const char *option, const char *text, void *into);     /* bool */
-void parse_text(const char *option, const char *text, void *into);     /* const char * */
+void parse_flag(const char *option, const char *text, void *into); /* bool */
+void parse_text(const char *option, const char *text, void *into); /* const char * */
+void parse_output(const char *option, const char *text,
+		  void *into); /* const char *, "-" if left out */
 void parse_positive(const char *option, const char *text, void *into); /* int >= 1 */
 void parse_natural(const char *option, const char *text, void *into);  /* int >= 0 */
 void parse_positives(const char *option, const char *text,
@@ -66,9 +69,10 @@ void each_item(const char *option, const char *text,
 /* Returns the name most like `name`, NULL if none is. nth(i) is NULL at the end. */
 const char *nearest_name(const char *name, const char *(*nth)(size_t i));
 
-/* Refuses the name of a lock that does not exist. */
-void refuse_lock(const char *name, const char *(*nth)(size_t i))
-	__attribute__((noreturn));
+/* Refuses the name of what does not exist, and says which is most like it;
+ * `remedy` names them all. An option's name comes with its dashes, nth() without. */
+void refuse_name(const char *what, const char *name, const char *(*nth)(size_t i),
+		 const char *remedy) __attribute__((noreturn));
 
 /* Says what is wrong with the input and what to do, in one line; exits 2. */
 void refuse(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));

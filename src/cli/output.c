@@ -5,6 +5,7 @@
 #include "options.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -33,15 +34,31 @@ static void discard_temporary(void)
 	free(result.path);
 }
 
+/* The result gets standard output, and stderr what else is printed. */
+static FILE *take_stdout(void)
+{
+	int file = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+
+	fflush(stdout);
+	if (file < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+		return NULL;
+	setvbuf(stdout, NULL, _IOLBF, 0); /* in order with what stderr gets itself */
+	return fdopen(file, "w");
+}
+
 void open_result_file(const char *option, const char *path)
 {
 	struct stat there;
-	bool exists = stat(path, &there) == 0;
+	bool to_stdout = strcmp(path, "-") == 0;
+	bool exists = !to_stdout && stat(path, &there) == 0;
 
 	atexit(discard_temporary);
-	if (exists && S_ISDIR(there.st_mode))
+	if (to_stdout) {
+		result.path = strdup("standard output");
+		result.file = take_stdout();
+	} else if (exists && S_ISDIR(there.st_mode)) {
 		errno = EISDIR;
-	else if (exists && !S_ISREG(there.st_mode)) {
+	} else if (exists && !S_ISREG(there.st_mode)) {
 		result.path = strdup(path);
 		result.file = fopen(path, "w");
 	} else if (!exists || access(path, W_OK) == 0) {
@@ -85,13 +102,6 @@ void write_result_text(const char *text, size_t size)
 json_t *number_or_null(double number)
 {
 	return isfinite(number) ? json_real(number) : json_null();
-}
-
-void print_json(json_t *json)
-{
-	json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
-	putchar('\n');
-	json_decref(json);
 }
 
 /* Progress. */

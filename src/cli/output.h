@@ -11,6 +11,9 @@
  * refuses a path that cannot be written. What stands there stays untouched
  * until write_result_file(), and whoever exits before that leaves nothing
  * behind.
+ *
+ * "-" is standard output, which then gets the result alone: whatever else is
+ * printed there from now on goes to stderr.
  */
 void open_result_file(const char *option, const char *path);
 
@@ -22,9 +25,6 @@ void write_result_text(const char *text, size_t size);
 
 /* A number, or null for one that is not finite: there is no such figure. */
 json_t *number_or_null(double number);
-
-/* Prints *json to stdout. Consumes it. */
-void print_json(json_t *json);
 
 /* How many seconds everything will take, before the first show_progress(). Who
  * does not say is believed to take long when it has taken a while. */

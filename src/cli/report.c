@@ -25,7 +25,7 @@ static void make_page(const struct report *report, const char *path)
 		give_up("out of memory");
 	write_result_text(page, size);
 	free(page);
-	full = realpath(path, NULL);
+	full = strcmp(path, "-") == 0 ? strdup("standard output") : realpath(path, NULL);
 	printf("%zu panel%s from %zu file%s, in %s\n", report->panel_count,
 	       report->panel_count == 1 ? "" : "s", report->file_count,
 	       report->file_count == 1 ? "" : "s", full != NULL ? full : path);

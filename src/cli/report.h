@@ -58,7 +58,10 @@ struct report_figure {
 	bool less_is_better;
 };
 
-/* Returns false if the result has no such figure. */
+/* Why the lock is not ranked; NULL if it is. */
+const char *trouble_of(const struct report_result *result);
+
+/* Returns false if the result has no such figure, or is in trouble. */
 bool find_figure(const struct report_result *result, const struct report_figure *figure,
 		 struct interval *value);
 
@@ -90,6 +93,9 @@ extern const struct report_figure report_columns[];
 
 /* Writes text so that it is nothing but text in HTML. */
 void write_text(FILE *out, const char *text);
+
+/* How many of at most so many bytes of UTF-8 can stand alone: no letter is cut. */
+size_t whole_letters(const char *text, size_t most);
 
 /* Compares two files; returns 1 if something became worse, else 0. */
 int report_diff(const struct report *old, const struct report *new);

@@ -98,6 +98,25 @@ static void compare_figure(const struct report_panel *panel,
 	print_change(panel, after, figure, old, new, is_worse);
 }
 
+/* Worse than any figure. */
+static void compare_trouble(const struct report_panel *panel,
+			    const struct report_result *before,
+			    const struct report_result *after, struct tally *tally)
+{
+	const char *trouble = trouble_of(after);
+
+	if (trouble == NULL && trouble_of(before) == NULL)
+		return;
+	tally->compared++;
+	if (trouble != NULL && trouble_of(before) == NULL) {
+		tally->worse++;
+		printf("worse: %s, %s: %s\n", panel->title, after->lock, trouble);
+	} else if (trouble == NULL) {
+		tally->better++;
+		printf("better: %s, %s: no more trouble\n", panel->title, after->lock);
+	}
+}
+
 static void compare_panel(const struct report *old, const struct report_panel *panel,
 			  struct tally *tally, size_t *missing)
 {
@@ -123,6 +142,7 @@ static void compare_panel(const struct report *old, const struct report_panel *p
 			(*missing)++;
 			continue;
 		}
+		compare_trouble(panel, before, after, tally);
 		compare_figure(panel, before, after, &figure, tally);
 		for (j = 0; j < sizeof(counted) / sizeof(counted[0]); j++)
 			compare_figure(panel, before, after, &counted[j], tally);

@@ -80,6 +80,18 @@ void write_text(FILE *out, const char *text)
 		}
 }
 
+size_t whole_letters(const char *text, size_t most)
+{
+	size_t length = strnlen(text, most + 1);
+
+	if (length <= most)
+		return length;
+	length = most;
+	while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
+		length--;
+	return length;
+}
+
 static json_t *context_of(const struct report_file *file)
 {
 	return json_object_get(file->root, "context");

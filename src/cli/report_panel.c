@@ -324,7 +324,8 @@ static void write_extra(FILE *out, const struct report_panel *panel)
 		struct report_figure figure = {
 			.group = "figures", .key = key, .title = title};
 
-		snprintf(title, sizeof(title), "%s", key);
+		snprintf(title, sizeof(title), "%.*s",
+			 (int)whole_letters(key, sizeof(title) - 1), key);
 		for (c = title; *c != '\0'; c++)
 			if (*c == '_')
 				*c = ' ';
@@ -337,15 +338,14 @@ static void write_troubles(FILE *out, const struct report_panel *panel)
 	size_t i;
 
 	for (i = 0; i < panel->count; i++) {
-		const json_t *trouble = json_object_get(panel->results[i].json,
-							"trouble");
+		const char *trouble = trouble_of(&panel->results[i]);
 
 		if (trouble == NULL)
 			continue;
 		fprintf(out, "<p class=\"trouble\">Not ranked: <b>");
 		write_text(out, panel->results[i].lock);
 		fprintf(out, "</b>, ");
-		write_text(out, json_string_value(trouble));
+		write_text(out, trouble);
 		fprintf(out, "</p>\n");
 	}
 }
@@ -360,42 +360,85 @@ static size_t count_ties(const struct ranked *ranked, size_t n)
 	return ties;
 }
 
+/* One run says nothing about the next. */
+static bool are_enough(const struct ranked *ranked, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (ranked[i].value.confidence <= 0)
+			return false;
+	return true;
+}
+
 static void write_times(FILE *out, const struct ranked *a, const struct ranked *b)
 {
 	struct interval times = interval_ratio(a->value, b->value);
 
-	fprintf(out, "%.2f <small>(%.2f to %.2f)</small> times ", times.median, times.low,
-		times.high);
+	if (isfinite(times.low) && isfinite(times.high))
+		fprintf(out, "%.2f <small>(%.2f to %.2f)</small> times ", times.median,
+			times.low, times.high);
+	else
+		fprintf(out, "before ");
 	write_text(out, b->result->lock);
 }
 
-/* Which is first, if any is, and by how much: as the plots, with the most
- * threads. */
-static void write_sentence(FILE *out, const struct report_panel *panel,
-			   const struct report_figure *figure)
+/* Whether it was counted, under some lock, that the program takes no mutex. */
+static bool takes_no_mutex(const struct report_panel *panel)
 {
-	struct ranked *ranked = allocate(panel->count, sizeof(*ranked));
-	int threads = most_threads_of(panel);
-	size_t i, n = rank(panel, figure, threads, ranked);
-	size_t ties = count_ties(ranked, n);
+	bool is_counted = false;
+	size_t i;
+
+	for (i = 0; i < panel->count; i++) {
+		const json_t *count = json_object_get(panel->results[i].json,
+						      "acquisitions");
+
+		if (json_number_value(count) > 0)
+			return false;
+		is_counted |= json_is_number(count);
+	}
+	return is_counted;
+}
+
+/* Who is first, by how much; or that none is. */
+static void write_rank(FILE *out, const struct ranked *ranked, size_t n)
+{
+	size_t i, ties = count_ties(ranked, n);
 	const struct ranked *other = &ranked[1];
 
 	for (i = 1; i < n; i++)
 		if (is_reference(ranked[i].result->lock))
 			other = &ranked[i];
+	if (ties > 1)
+		fprintf(out, "the first %zu are too close to rank", ties);
+	if (ties == 1 || intervals_differ(ranked[0].value, other->value)) {
+		fprintf(out, "%s<b>", ties == 1 ? "" : "; ");
+		write_text(out, ranked[0].result->lock);
+		fprintf(out, "</b> is %s", ties == 1 ? "first, " : "");
+		write_times(out, &ranked[0], other);
+	}
+	fprintf(out, ".");
+}
+
+/* The verdict: as the plots, with the most threads. */
+static void write_sentence(FILE *out, const struct report_panel *panel,
+			   const struct report_figure *figure)
+{
+	struct ranked *ranked = allocate(panel->count, sizeof(*ranked));
+	int threads = most_threads_of(panel);
+	size_t n = rank(panel, figure, threads, ranked);
+
 	if (n > 1) {
 		fprintf(out, "<p>");
 		if (threads > 0)
 			fprintf(out, "%d thread%s: ", threads, threads == 1 ? "" : "s");
-		if (ties > 1)
-			fprintf(out, "the first %zu are too close to rank", ties);
-		if (ties == 1 || intervals_differ(ranked[0].value, other->value)) {
-			fprintf(out, "%s<b>", ties == 1 ? "" : "; ");
-			write_text(out, ranked[0].result->lock);
-			fprintf(out, "</b> is %s", ties == 1 ? "first, " : "");
-			write_times(out, &ranked[0], other);
-		}
-		fprintf(out, ".</p>\n");
+		if (takes_no_mutex(panel))
+			fprintf(out, "the program takes no mutex: nothing to rank.");
+		else if (!are_enough(ranked, n))
+			fprintf(out, "too few runs to rank; 5 of each are enough.");
+		else
+			write_rank(out, ranked, n);
+		fprintf(out, "</p>\n");
 	}
 	free(ranked);
 }

@@ -3,6 +3,7 @@
 #include "report_plot.h"
 
 #include "options.h"
+#include "report.h"
 #include "report_svg.h"
 
 #include <math.h>
@@ -62,17 +63,24 @@ static void scale_by_decades(struct scale *scale, double low, double high)
 /* From 0, unless what matters would be lost in a corner. */
 static void scale_by_steps(struct scale *scale, double low, double high, bool from_zero)
 {
-	double step, tick;
+	double step;
+	size_t i, last;
 
+	if (low > high) /* no value at all */
+		low = high = 0;
 	if (low >= 0 && (from_zero || low < 0.7 * high))
 		low = 0;
-	if (high <= low) /* one value only */
+	if (high - low <= 1e-9 * fabs(high)) /* one value only, or as good as that */
 		high = low + (low == 0 ? 1 : fabs(low) * 0.1);
 	step = round_up((high - low) / 5);
 	scale->low = floor(low / step + 1e-9) * step;
 	scale->high = ceil(high / step - 1e-9) * step;
-	for (tick = scale->low; tick < scale->high + step / 2; tick += step)
+	last = (size_t)round((scale->high - scale->low) / step);
+	for (i = 0; i <= last && scale->count < TICKS_MAX; i++) {
+		double tick = scale->low + (double)i * step;
+
 		scale->ticks[scale->count++] = fabs(tick) < step / 2 ? 0 : tick;
+	}
 }
 
 static struct scale scale_for(double low, double high, bool from_zero)
@@ -128,11 +136,11 @@ static void widen(double value, double *low, double *high)
 /* A name as a word of gnuplot's: without what could end or expand it. */
 static void write_name(FILE *script, const char *name)
 {
-	const char *c;
+	const char *c, *end = name + whole_letters(name, NAME_LETTERS);
 
 	fputc('\'', script);
-	for (c = name; *c != '\0' && c < name + NAME_LETTERS; c++)
-		fputc((unsigned char)*c < ' ' || strchr("'\"`\\", *c) != NULL ? '?' : *c,
+	for (c = name; c < end; c++)
+		fputc((unsigned char)*c < ' ' || strchr("'\"`\\%", *c) != NULL ? '?' : *c,
 		      script);
 	fputc('\'', script);
 }
@@ -246,6 +254,19 @@ static void write_labels(FILE *script, const struct plot_line *lines, size_t cou
 	free(places);
 }
 
+/* The least number of threads above so many; infinite if there is none. */
+static double next_above(const struct plot_line *lines, size_t count, double threads)
+{
+	double next = INFINITY;
+	size_t i, j;
+
+	for (i = 0; i < count; i++)
+		for (j = 0; j < lines[i].count; j++)
+			if (lines[i].x[j] > threads)
+				next = fmin(next, lines[i].x[j]);
+	return next;
+}
+
 /* Powers of two apart, numbers of threads get room; ticks only where they have
  * room, too. */
 static void write_threads_axis(FILE *script, const struct plot_line *lines, size_t count,
@@ -260,14 +281,10 @@ static void write_threads_axis(FILE *script, const struct plot_line *lines, size
 			widen(lines[i].x[j], &low, &high);
 	fprintf(script, "set logscale x 2\nset xrange [%g:%g]\nset xtics (", low * 0.9999,
 		high * 1.0001);
-	for (tick = low; tick <= high; tick++) {
+	for (tick = low; tick <= high; tick = next_above(lines, count, tick)) {
 		double place = log(tick / low) / log(high / low) * width;
-		bool is_measured = false;
 
-		for (i = 0; i < count && !is_measured; i++)
-			for (j = 0; j < lines[i].count; j++)
-				is_measured |= lines[i].x[j] == tick;
-		if (!is_measured || (!is_first && place - shown < 26))
+		if (!is_first && place - shown < 26)
 			continue;
 		fprintf(script, "%s'%.0f' %g", is_first ? "" : ", ", tick, tick);
 		is_first = false;

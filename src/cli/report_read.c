@@ -5,7 +5,6 @@
 #include "options.h"
 #include "registry.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +60,19 @@ static void load(struct report_file *file)
 
 /* Figures. */
 
+/* Reads a number. Beyond this, nothing was ever measured, and no axis can be
+ * drawn; and what is as small is 0. */
+static bool read_number(const json_t *json, double *number)
+{
+	const double most = 1e100;
+	double value = json_number_value(json);
+
+	if (!json_is_number(json) || fabs(value) > most)
+		return false;
+	*number = fabs(value) < 1 / most ? 0 : value;
+	return true;
+}
+
 /* Reads an array of numbers; none, if one is not a number. */
 static bool find_samples(const json_t *array, struct interval *value)
 {
@@ -70,16 +82,17 @@ static bool find_samples(const json_t *array, struct interval *value)
 
 	if (samples == NULL)
 		give_up("out of memory");
-	for (i = 0; i < n && good; i++) {
-		const json_t *sample = json_array_get(array, i);
-
-		good = json_is_number(sample);
-		samples[i] = json_number_value(sample);
-	}
+	for (i = 0; i < n && good; i++)
+		good = read_number(json_array_get(array, i), &samples[i]);
 	if (good)
 		*value = median_interval(samples, n);
 	free(samples);
 	return good;
+}
+
+const char *trouble_of(const struct report_result *result)
+{
+	return text_at(result->json, "trouble");
 }
 
 bool find_figure(const struct report_result *result, const struct report_figure *figure,
@@ -87,6 +100,8 @@ bool find_figure(const struct report_result *result, const struct report_figure 
 {
 	const json_t *at = result->json;
 
+	if (trouble_of(result) != NULL)
+		return false; /* not ranked, whatever was measured before */
 	if (figure->key == NULL)
 		return find_samples(json_object_get(at, "samples"), value);
 	if (figure->group != NULL)
@@ -94,9 +109,9 @@ bool find_figure(const struct report_result *result, const struct report_figure 
 	at = json_object_get(at, figure->key);
 	if (json_is_object(at))
 		return find_samples(json_object_get(at, "samples"), value);
-	if (!json_is_number(at))
+	if (!read_number(at, &value->median))
 		return false;
-	value->median = value->low = value->high = json_number_value(at);
+	value->low = value->high = value->median;
 	value->confidence = 1; /* taken as it is */
 	return true;
 }
@@ -125,13 +140,31 @@ struct report_figure main_figure(const struct report_panel *panel)
 
 /* Panels. */
 
+/* The program that was tried: the word after "--"; or else the file. */
+static const char *program_of(const struct report_file *file)
+{
+	const json_t *command = json_object_get(json_object_get(file->root, "context"),
+						"command");
+	bool is_next = false;
+	const json_t *word;
+	size_t i;
+
+	json_array_foreach(command, i, word)
+	{
+		const char *text = json_string_value(word);
+
+		if (is_next && text != NULL)
+			return text;
+		is_next = text != NULL && strcmp(text, "--") == 0;
+	}
+	return file->path;
+}
+
 /* The title of a result's configuration, which is also its identity. */
 static char *title_of(const struct report_file *file, const json_t *result)
 {
 	const json_t *cs = json_object_get(result, "cs");
 	const json_t *ncs = json_object_get(result, "ncs");
-	const json_t *command = json_object_get(json_object_get(file->root, "context"),
-						"command");
 	const char *machine = text_at(result, "machine");
 	char *title;
 	char steps[80] = "";
@@ -141,24 +174,13 @@ static char *title_of(const struct report_file *file, const json_t *result)
 		snprintf(steps, sizeof(steps), ", cs %lld, ncs %lld",
 			 (long long)json_integer_value(cs),
 			 (long long)json_integer_value(ncs));
-	if (strcmp(file->tool, "try") == 0) {
-		size_t i = 0;
-
-		/* The program is what follows "--". */
-		while (i < json_array_size(command) &&
-		       strcmp(json_string_value(json_array_get(command, i)), "--") != 0)
-			i++;
-		length = asprintf(
-			&title, "try: %s",
-			i + 1 < json_array_size(command)
-				? json_string_value(json_array_get(command, i + 1))
-				: file->path);
-	} else if (machine != NULL) {
+	if (strcmp(file->tool, "try") == 0)
+		length = asprintf(&title, "try: %s", program_of(file));
+	else if (machine != NULL)
 		length = asprintf(&title, "%s on simulated %s%s",
 				  text_at(result, "workload"), machine, steps);
-	} else {
+	else
 		length = asprintf(&title, "%s%s", text_at(result, "workload"), steps);
-	}
 	if (length < 0)
 		give_up("out of memory");
 	return title;
@@ -187,25 +209,49 @@ static struct report_panel *panel_for(struct report *report,
 	return panel;
 }
 
+/* More than any machine has CPUs. */
+enum { THREADS_MOST = 1000 * 1000 };
+
+static bool is_sound(const json_t *json)
+{
+	const json_t *trouble = json_object_get(json, "trouble");
+	long long threads = json_integer_value(json_object_get(json, "threads"));
+
+	return text_at(json, "lock") != NULL && text_at(json, "workload") != NULL &&
+	       threads >= 0 && threads <= THREADS_MOST &&
+	       (trouble == NULL || json_is_string(trouble));
+}
+
+/* There is one result of a lock at a number of threads. */
+static bool is_there(const struct report_panel *panel, const char *lock, int threads)
+{
+	size_t i;
+
+	for (i = 0; i < panel->count; i++)
+		if (panel->results[i].threads == threads &&
+		    strcmp(panel->results[i].lock, lock) == 0)
+			return true;
+	return false;
+}
+
 static void add_result(struct report *report, const struct report_file *file, size_t i,
 		       const json_t *json)
 {
-	const char *lock = text_at(json, "lock");
-	const json_t *threads = json_object_get(json, "threads");
+	struct report_result result = {.lock = text_at(json, "lock"), .json = json};
 	struct report_panel *panel;
-	struct report_result *result;
-	long long n = json_integer_value(threads);
 
-	if (lock == NULL || text_at(json, "workload") == NULL || n < 0 || n > INT_MAX)
-		refuse("'%s': result %zu has no \"lock\", \"workload\" or \"threads\" "
-		       "that makes sense; write the file anew",
+	if (!is_sound(json))
+		refuse("'%s': result %zu has no \"lock\", \"workload\", \"threads\" or "
+		       "\"trouble\" that makes sense; write the file anew",
 		       file->path, i + 1);
+	result.threads = (int)json_integer_value(json_object_get(json, "threads"));
 	panel = panel_for(report, file, json);
-	panel->results = grow(panel->results, panel->count, sizeof(*result));
-	result = &panel->results[panel->count++];
-	result->lock = lock;
-	result->threads = (int)n;
-	result->json = json;
+	if (is_there(panel, result.lock, result.threads))
+		refuse("'%s': result %zu is of the same lock, workload and threads as "
+		       "another; write the file anew",
+		       file->path, i + 1);
+	panel->results = grow(panel->results, panel->count, sizeof(result));
+	panel->results[panel->count++] = result;
 }
 
 struct report read_report(char **paths, size_t count)

@@ -68,7 +68,7 @@ static void write_table_row(FILE *out, const struct report_panel *panel,
 			    const struct report_figure *figure)
 {
 	const struct report_figure *column;
-	const char *trouble = json_string_value(json_object_get(result->json, "trouble"));
+	const char *trouble = trouble_of(result);
 
 	fprintf(out, "<tr><th scope=\"row\">");
 	write_text(out, result->lock);

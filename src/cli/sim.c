@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* pawl sim: locks on machines that are not here. */
 #include "commands.h"
+#include "interrupt.h"
+#include "list.h"
 #include "options.h"
 #include "output.h"
 #include "stats.h"
@@ -10,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { NAMES_MAX = 64, ERROR_SIZE = 256, UNSET = -1 };
 
@@ -86,7 +89,8 @@ struct request {
 struct cell {
 	char workload[32];
 	struct workload_setup setup;
-	struct workload_result mean; /* all but the rate: means over the runs */
+	struct workload_result mean; /* all but the rate; at first sums */
+	size_t runs;		     /* how many of them there are yet */
 	double *rates;
 	struct estimate rate;
 };
@@ -98,19 +102,16 @@ static const char *nth_preset(size_t i)
 
 static void parse_preset(const char *option, const char *text, void *into)
 {
-	const char *nearest;
 	size_t i;
 
+	(void)option;
 	for (i = 0; i < PRESETS; i++) {
 		if (strcmp(presets[i].name, text) == 0) {
 			*(const struct preset **)into = &presets[i];
 			return;
 		}
 	}
-	nearest = nearest_name(text, nth_preset);
-	refuse("--%s: there is no preset '%s'%s%s%s; 'pawl sim --help' lists them",
-	       option, text, nearest == NULL ? "" : "; did you mean '",
-	       nearest == NULL ? "" : nearest, nearest == NULL ? "" : "'?");
+	refuse_name("preset", text, nth_preset, "'pawl sim --help' lists them");
 }
 
 /* One of several words, as its number. */
@@ -179,6 +180,10 @@ static void add_lock(const char *option, const char *name, void *into)
 		refuse("--%s: the waiters of '%s' sleep, and here every thread has a "
 		       "CPU; leave out the '%s'",
 		       option, name, strchr(name, '+'));
+	if (*known == NULL && lock_type_find(name) != NULL)
+		refuse("--%s: the waiters of '%s' sleep, and here every thread has a "
+		       "CPU; 'pawl list' says which locks spin",
+		       option, name);
 	if (*known == NULL)
 		refuse_lock(name, nth_subject);
 	for (i = 0; i < names->count; i++)
@@ -200,10 +205,27 @@ static void default_threads(struct numbers *threads, int cpus)
 	threads->values[threads->count++] = cpus;
 }
 
+static const char *nth_machine(size_t i)
+{
+	return machine_names[i];
+}
+
+static void load_machine(struct machine *machine, const char *name)
+{
+	char error[ERROR_SIZE];
+
+	if (machine_load(machine, name, error, sizeof(error)))
+		return;
+	if (access(name, F_OK) != 0)
+		refuse_name("machine", name, nth_machine,
+			    "'pawl sim --list-machines' names them; or name a file that "
+			    "describes one");
+	refuse("--machine: %s", error);
+}
+
 static void fill_in(struct request *request)
 {
 	const struct preset *preset = request->preset;
-	char error[ERROR_SIZE];
 	const char *const *name;
 	const char *locks;
 	int cpus;
@@ -212,8 +234,7 @@ static void fill_in(struct request *request)
 	if (request->machine_name == NULL)
 		request->machine_name = preset->machine != NULL ? preset->machine
 								: "intel-x5-2";
-	if (!machine_load(&request->machine, request->machine_name, error, sizeof(error)))
-		refuse("--machine: %s", error);
+	load_machine(&request->machine, request->machine_name);
 	if (request->protocol != UNSET)
 		request->machine.protocol = (enum protocol)request->protocol;
 	cpus = (int)machine_cpus(&request->machine);
@@ -280,6 +301,7 @@ static struct cell *make_cells(const struct request *request, size_t *count)
 				setup->engine.placement =
 					(enum placement)request->placement;
 				setup->engine.pairs = request->pairs;
+				setup->engine.stop = was_interrupted;
 				cell->rates = calloc((size_t)request->runs,
 						     sizeof(double));
 				if (cell->rates == NULL)
@@ -288,15 +310,37 @@ static struct cell *make_cells(const struct request *request, size_t *count)
 	return cells;
 }
 
-static void simulate(struct cell *cells, size_t count, const struct request *request)
+static void add_run(struct cell *cell, const struct workload_result *result)
 {
-	size_t i, runs = (size_t)request->runs;
-	size_t run;
+	cell->rates[cell->runs++] = result->ops_per_s;
+	cell->mean.fairness += result->fairness;
+	cell->mean.misses += result->misses;
+	cell->mean.invalidations += result->invalidations;
+	cell->mean.remote_misses += result->remote_misses;
+	cell->mean.rmws += result->rmws;
+}
 
-	for (i = 0; i < count; i++) {
+static void sum_up(struct cell *cell)
+{
+	double runs = (double)cell->runs;
+
+	cell->mean.fairness /= runs;
+	cell->mean.misses /= runs;
+	cell->mean.invalidations /= runs;
+	cell->mean.remote_misses /= runs;
+	cell->mean.rmws /= runs;
+	cell->rate = estimate_median(cell->rates, cell->runs);
+}
+
+/* Until all is done, or interrupted. Returns how many cells have a run. */
+static size_t simulate(struct cell *cells, size_t count, const struct request *request)
+{
+	size_t i, run, runs = (size_t)request->runs;
+
+	for (i = 0; i < count && !was_interrupted(); i++) {
 		struct cell *cell = &cells[i];
 
-		for (run = 0; run < runs; run++) {
+		for (run = 0; run < runs && !was_interrupted(); run++) {
 			struct workload_result result;
 
 			show_progress(i * runs + run, count * runs, "%s, %s, %u thread%s",
@@ -305,16 +349,15 @@ static void simulate(struct cell *cells, size_t count, const struct request *req
 				      cell->setup.engine.threads == 1 ? "" : "s");
 			cell->setup.engine.seed = request->seed + run;
 			result = workload_run(&cell->setup);
-			cell->rates[run] = result.ops_per_s;
-			cell->mean.fairness += result.fairness / (double)runs;
-			cell->mean.misses += result.misses / (double)runs;
-			cell->mean.invalidations += result.invalidations / (double)runs;
-			cell->mean.remote_misses += result.remote_misses / (double)runs;
-			cell->mean.rmws += result.rmws / (double)runs;
+			if (!was_interrupted()) /* else cut short: no sample */
+				add_run(cell, &result);
 		}
-		cell->rate = estimate_median(cell->rates, runs);
+		if (cell->runs == 0)
+			break;
+		sum_up(cell);
 	}
 	end_progress();
+	return i;
 }
 
 /* Groups of equal workload and threads, in the order of simulation. */
@@ -378,12 +421,12 @@ static void report(const struct cell *cells, size_t count)
 	}
 }
 
-static json_t *describe(const struct cell *cell, size_t runs)
+static json_t *describe(const struct cell *cell)
 {
 	json_t *samples = json_array();
 	size_t i;
 
-	for (i = 0; i < runs; i++)
+	for (i = 0; i < cell->runs; i++)
 		json_array_append_new(samples, json_real(cell->rates[i]));
 	return json_pack("{s:s, s:s, s:i, s:I, s:I, s:s, s:f, s:o, s:f, "
 			 "s:{s:f, s:f, s:f, s:f}}",
@@ -417,15 +460,15 @@ static json_t *describe_request(const struct request *request)
 static void write_json(const struct request *request, const struct cell *cells,
 		       size_t count)
 {
-	json_t *results = json_array();
+	json_t *results = json_array(), *context = describe_request(request);
 	size_t i;
 
 	for (i = 0; i < count; i++)
-		json_array_append_new(results,
-				      describe(&cells[i], (size_t)request->runs));
+		json_array_append_new(results, describe(&cells[i]));
+	if (was_interrupted())
+		json_object_set_new(context, "interrupted", json_true());
 	write_result_file(json_pack("{s:i, s:s, s:o, s:o}", "schema", 1, "tool", "sim",
-				    "context", describe_request(request), "results",
-				    results));
+				    "context", context, "results", results));
 }
 
 static int list_machines(void)
@@ -473,7 +516,8 @@ int sim_main(int argc, char **argv)
 		{"runs", "R", "runs of each, with seeds N, N+1 ... (3)", parse_positive,
 		 &request.runs},
 		{"seed", "N", "of all random choices (1)", parse_seed, &request.seed},
-		{"json", "FILE", "write the results to FILE", parse_text, &request.json},
+		{"json", "FILE", "write the results to FILE; - is stdout", parse_text,
+		 &request.json},
 		{"private", NULL, "the critical section touches the thread's own data",
 		 parse_flag, &request.private_data},
 		{"explicit", NULL, "context is kept outside of the lock", parse_flag,
@@ -506,11 +550,16 @@ int sim_main(int argc, char **argv)
 			"\n"
 			"Presets: max, moderate (MutexBench), table2 (misses in an "
 			"episode), multiwait,\n"
-			"diameter, ring, numa. docs/simulation.md explains them.",
+			"diameter, ring, numa. docs/simulation.md explains them. Locks: "
+			"those that spin,\n"
+			"as here every thread has a CPU. Ctrl-C ends the simulation and "
+			"reports what\n"
+			"there is.",
 		.options = options,
 	};
 	struct cell *cells;
-	size_t i, count;
+	size_t i, count, done;
+	int status = 0;
 
 	parse_options(&usage, argc, argv);
 	if (request.list_machines)
@@ -519,15 +568,20 @@ int sim_main(int argc, char **argv)
 	if (request.json != NULL)
 		open_result_file("json", request.json);
 	cells = make_cells(&request, &count);
+	catch_interrupt();
 	fprintf(stderr, "%s: %zu locks, %zu thread counts, %d runs of %d episodes\n",
 		request.machine.name, request.locks.count, request.threads.count,
 		request.runs, request.episodes);
-	simulate(cells, count, &request);
-	report(cells, count);
-	if (request.json != NULL)
-		write_json(&request, cells, count);
+	done = simulate(cells, count, &request);
+	if (was_interrupted()) {
+		warn("interrupted; what follows was simulated until then");
+		status = EXIT_INTERRUPTED;
+	}
+	report(cells, done);
+	if (request.json != NULL && done > 0)
+		write_json(&request, cells, done);
 	for (i = 0; i < count; i++)
 		free(cells[i].rates);
 	free(cells);
-	return 0;
+	return status;
 }

@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "context.h"
 #include "interpose.h"
+#include "interrupt.h"
 #include "lcg.h"
 #include "options.h"
 #include "output.h"
@@ -17,7 +18,6 @@
 #include <limits.h>
 #include <math.h>
 #include <regex.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@
  * with a bound, barging without, a queue, a queue without nodes. */
 static const char default_locks[] = "mutex,ttas+park,mcs+park,hapax+park";
 
-enum { LOCKS_MAX = 64, EXIT_INTERRUPTED = 128 + SIGINT };
+enum { LOCKS_MAX = 64 };
 
 /* Unless said otherwise, as many runs as fit into this many seconds. */
 static const double time_budget = 30;
@@ -478,8 +478,8 @@ int try_main(int argc, char **argv)
 		 parse_flag, &request.less},
 		{"same-output", NULL, "a lock under which stdout differs is not ranked",
 		 parse_flag, &request.same_output},
-		{"json", "FILE", "write context and every sample to FILE", parse_text,
-		 &request.json},
+		{"json", "FILE", "write context and every sample to FILE; - is stdout",
+		 parse_text, &request.json},
 		{.name = NULL},
 	};
 	const struct usage usage = {

@@ -65,13 +65,27 @@ static int sign_of(struct interval times)
 	return times.low > 1 + least_difference;
 }
 
+/* Whether it was counted, and no lock was ever asked for. */
+static bool takes_no_mutex(const struct trial *trial)
+{
+	bool is_counted = false;
+	size_t i;
+
+	for (i = 0; i < trial->count; i++) {
+		if (trial->candidates[i].acquisitions > 0)
+			return false;
+		is_counted |= trial->candidates[i].counted;
+	}
+	return is_counted;
+}
+
 /* As sign_of: 1 if a is better than b by what decides, -1 if it is worse. */
 static int judge(const struct trial *trial, const struct candidate *a,
 		 const struct candidate *b)
 {
 	int sign = sign_of(compare(a, b, trial->deciding));
 
-	if (a->runs < RUNS_TO_RANK || b->runs < RUNS_TO_RANK)
+	if (a->runs < RUNS_TO_RANK || b->runs < RUNS_TO_RANK || takes_no_mutex(trial))
 		return 0;
 	return trial->more_is_better ? sign : -sign;
 }
@@ -149,17 +163,12 @@ static void print_counts(const struct trial *trial)
 
 	for (i = 0; i < trial->count && !c[i].counted; i++)
 		;
-	if (i == trial->count)
+	if (i == trial->count || c[i].acquisitions == 0)
 		return;
-	if (c[i].acquisitions == 0)
-		printf("The program takes no mutex at all: no lock can make it "
-		       "faster.\n");
-	else
-		printf("The program takes mutexes %.0f times, and had to wait for %.0f "
-		       "of "
-		       "these (%.2g %%) under %s.\n",
-		       c[i].acquisitions, c[i].contended,
-		       100 * c[i].contended / c[i].acquisitions, c[i].name);
+	printf("The program takes mutexes %.0f times, and had to wait for %.0f of these "
+	       "(%.2g %%) under %s.\n",
+	       c[i].acquisitions, c[i].contended,
+	       100 * c[i].contended / c[i].acquisitions, c[i].name);
 }
 
 /* The verdict. */
@@ -276,6 +285,9 @@ static void print_verdict(const struct trial *trial)
 	if (ranked == 0)
 		printf("Nothing to rank: under no lock was the program run to its end as "
 		       "under glibc.\n");
+	else if (takes_no_mutex(trial))
+		printf("Nothing to rank: the program takes no mutex at all, and no lock "
+		       "can make it faster.\n");
 	else if (best->runs < RUNS_TO_RANK)
 		printf("Too few runs to tell a difference from chance: ask for --runs "
 		       "%d or more.\n",

@@ -70,7 +70,10 @@ class Refusals(ReportTest):
 
     def test_results_that_make_no_sense(self):
         for bad in ({"lock": 7, "workload": "mutex"}, {"workload": "mutex"}, {"lock": "tas"}, 5,
-                    {"lock": "tas", "workload": "mutex", "threads": -1}):
+                    {"lock": "tas", "workload": "mutex", "threads": -1},
+                    {"lock": "tas", "workload": "mutex", "threads": 1 << 40},
+                    {"lock": "tas", "workload": "mutex", "trouble": 3},
+                    result("tas", 1, 2e6)):
             self.file([result("tas", 1, 1e6), bad])
             self.assert_refused(["report", "r.json"], "'r.json': result 2")
 
@@ -169,6 +172,33 @@ class Pages(ReportTest):
         for title in ("Wall time", "CPU time", "Context switches", "Peak memory"):
             self.assertEqual(page.count(f"<figcaption><b>{title}</b>"), 1)
 
+    def test_command_of_whatever_words(self):
+        for command in ([1], ["--"], ["--", 1], [None, "--", "pigz"], "pigz", {}):
+            self.page(self.file([dict(workload="try", lock="glibc")], tool="try",
+                                context=dict(CONTEXT, command=command)))
+
+    def test_who_is_in_trouble_is_no_tie(self):
+        """Though it was measured before: it is first in nothing, and worse than it was."""
+        good = [dict(workload="try", lock=lock, wall_s={"samples": [s] * 6})
+                for lock, s in (("glibc", 2), ("mutex", 1), ("tas", 1))]
+        bad = good[:2] + [dict(good[2], trouble="exit status 3")]
+        more = {"tool": "try", "context": {"command": ["pawl", "try", "--", "pigz"]}}
+        page = self.page(self.file(good, **more))
+        self.assert_in("<p>the first 2 are too close to rank", page)
+        page = self.page(self.file(bad, **more))
+        self.assert_in("<p><b>mutex</b> is first, 0.50", page)
+        self.file(good, "good.json", **more)
+        for files, status, words in ((("good.json", "r.json"), 1, "tas: exit status 3"),
+                                     (("r.json", "good.json"), 0, "tas: no more trouble")):
+            done = self.run_pawl("report", "--diff", *files)
+            self.assertEqual(done.returncode, status)
+            self.assertIn(words, done.stdout)
+
+    def test_one_run_ranks_nothing(self):
+        page = self.page(self.file([result("tas", 2, 1e6, samples=[1e6]),
+                                    result("mcs", 2, 2e6, samples=[2e6])]))
+        self.assert_in("2 threads: too few runs to rank; 5 of each are enough.", page)
+
     def test_numbers_that_are_missing_leave_gaps(self):
         page = self.page(self.file([result("tas", 1, 1e6, fairness=None),
                                     result("tas", 2, 1e6, fairness=None),
@@ -180,6 +210,10 @@ class Pages(ReportTest):
         """Zeros, one sample, equal samples, and a range of many decades."""
         self.page(self.file([result("tas", 1, 0), result("tas", 2, 0)]))
         self.page(self.file([result("tas", threads, 1e6, samples=[5]) for threads in (1, 2)]))
+        self.page(self.file([result("tas", 1, 1e16, samples=[1e16, 1e16 + 2])]))
+        self.page(self.file([result("100 %s", 1, 1e6), result("tas", 1, 1e6)]))
+        self.page(self.file([result("tas", 1, 5e-324), result("mcs", 1, 1e308)]))
+        self.page(self.file([result("tas", 1, 1), result("tas", 1000000, 1)]))
         self.page(self.file([result("tas", 1, 1e-3), result("mcs", 1, 1e12),
                              result("tas", 7, 1e-3), result("mcs", 7, 1e12)]))
 

@@ -131,6 +131,7 @@ static void nearest_name_mends_a_slip_and_no_more(void **state)
 	(void)state;
 	assert_string_equal(nearest_name("aple", nth_fruit), "apple");
 	assert_string_equal(nearest_name("chery", nth_fruit), "cherry");
+	assert_string_equal(nearest_name("ch", nth_fruit), "cherry");
 	assert_null(nearest_name("xyzzy", nth_fruit));
 }
 
@@ -216,18 +217,67 @@ static void every_workload_runs_on_every_subject(void **state)
 	}
 }
 
-/* Did they count, there would be 200 times as many for the time. */
+/* A lock that ends the warm-up, and the run, after so many episodes. */
+enum { WARM_UP_EPISODES = 100, EPISODES = 130 };
+static struct mutex_bench counted;
+static uint64_t taken;
+
+static void take(void *l)
+{
+	(void)l;
+	taken++;
+	if (taken == WARM_UP_EPISODES)
+		pawl_store_relaxed(&counted.stop, CREW_WARM); /* Relaxed: one thread */
+	if (taken == EPISODES)
+		pawl_store_relaxed(&counted.stop, CREW_END); /* Relaxed: likewise */
+}
+
+static void let_go(void *l)
+{
+	(void)l;
+}
+
+static void a_thread_knows_which_episodes_were_warm_up(void **state)
+{
+	struct mutex_thread me = {.bench = &counted};
+
+	(void)state;
+	counted = (struct mutex_bench){.cs = 1};
+	taken = 0;
+	mutex_loop(&me, take, let_go, false);
+	assert_int_equal(me.episodes, EPISODES);
+	assert_int_equal(me.unheeded, WARM_UP_EPISODES);
+	assert_int_equal(me.seen, CREW_WARM);
+}
+
+/* Threads that claim to have done 100, 400 and nothing after the warm-up. */
+static void claim(void *member)
+{
+	static pawl_atomic64 threads;
+	struct mutex_thread *me = member;
+	uint64_t number = pawl_fetch_add_relaxed(&threads, 1); /* Relaxed: a number */
+
+	me->episodes = 1000;
+	me->unheeded = number % 3 == 0 ? 900 : 600;
+	me->seen = number % 3 == 2 ? CREW_GO : CREW_WARM;
+}
+
 static void episodes_of_the_warm_up_do_not_count(void **state)
 {
-	const struct bench_shape shape = {
-		.threads = 2, .cs = 1, .warm_up = 0.2, .seconds = 0.001, .seed = 1};
+	const struct bench_subject claims = {.name = "claims", .loop = claim};
+	struct bench_shape shape = {
+		.threads = 2, .cs = 1, .warm_up = 0.001, .seconds = 0.001, .seed = 1};
 	struct bench_outcome outcome;
 
 	(void)state;
 	assert_string_equal(workloads[0]->name, "mutex");
-	assert_true(workloads[0]->run(bench_subjects[0], &shape, &outcome));
-	assert_true(outcome.exclusive);
-	assert_true(outcome.value < 50 * (double)outcome.episodes / 0.2);
+	assert_true(workloads[0]->run(&claims, &shape, &outcome));
+	assert_int_equal(outcome.episodes, 2000);
+	assert_true(close_to(outcome.fairness, 100.0 / 400));
+	shape.threads = 1; /* the third: it got nowhere */
+	assert_true(workloads[0]->run(&claims, &shape, &outcome));
+	assert_int_equal(outcome.episodes, 1000);
+	assert_true(close_to(outcome.value, 0));
 }
 
 int main(void)
@@ -248,6 +298,7 @@ int main(void)
 		cmocka_unit_test(interval_of_nine_samples_leaves_out_one_at_each_end),
 		cmocka_unit_test(intervals_differ_only_if_they_are_apart),
 		cmocka_unit_test(every_workload_runs_on_every_subject),
+		cmocka_unit_test(a_thread_knows_which_episodes_were_warm_up),
 		cmocka_unit_test(episodes_of_the_warm_up_do_not_count),
 	};
 

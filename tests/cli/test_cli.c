@@ -2,6 +2,7 @@
 /* The command as a whole: its path is argv[1]; each test runs it in a directory
  * of its own. */
 #include "registry.h"
+#include "subject.h"
 
 #include <dirent.h>
 #include <setjmp.h>
@@ -127,7 +128,13 @@ static void unknown_command_names_the_nearest(void **state)
 static void unknown_option_is_refused(void **state)
 {
 	(void)state;
-	assert_refused("bench --lokcs ticket", "--lokcs", "pawl bench --help");
+	assert_refused("bench --lokcs ticket", "'--lokcs'; did you mean '--locks'?",
+		       "pawl bench --help");
+	assert_refused("bench --thread=3", "'--thread'; did you mean '--threads'?",
+		       "pawl bench --help");
+	assert_refused("run --lokc mutex true", "did you mean '--lock'?",
+		       "pawl run --help");
+	assert_refused("list -json", "did you mean '--json'?", "pawl list --help");
 	assert_refused("list -x", "-x", "pawl list --help");
 }
 
@@ -143,6 +150,16 @@ static void unknown_lock_names_the_nearest(void **state)
 	assert_refused("bench --locks tikcet", "'tikcet'", "'ticket'");
 	assert_refused("bench --locks ticket,hapx", "'hapx'", "'hapax'");
 	assert_refused("bench --locks zzzzzzzzzz", "'zzzzzzzzzz'", "pawl list");
+}
+
+static void lock_of_another_command_is_refused_by_what_takes_it(void **state)
+{
+	(void)state;
+	assert_refused("run --lock pthread true", "'pthread'", "only 'pawl bench' takes");
+#ifdef PAWL_SIM
+	assert_refused("bench --locks cond", "'cond' is no lock",
+		       "only 'pawl check' takes");
+#endif
 }
 
 static void empty_lock_name_is_refused(void **state)
@@ -291,6 +308,66 @@ static void list_names_every_lock(void **state)
 		assert_contains(outcome.out, type->base);
 }
 
+/* Whatever bench can be asked for is on the list. */
+static void list_names_every_subject_of_bench(void **state)
+{
+	const struct bench_subject *const *s;
+	static struct outcome list;
+
+	(void)state;
+	run("list");
+	assert_succeeded();
+	list = outcome;
+	for (s = bench_subjects; *s != NULL; s++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn((*s)->name, "+"),
+			 (*s)->name);
+		assert_contains(list.out, name);
+	}
+	assert_contains(list.out, "pthread-adaptive");
+}
+
+/* "commands" says the truth: each command is asked. */
+static void list_json_says_which_command_takes_a_lock(void **state)
+{
+	static const struct {
+		const char *command, *arguments;
+	} commands[] = {
+		{"bench", "bench --dry-run --locks %s"},
+		{"run", "run --lock %s true"},
+#ifdef PAWL_SIM
+		{"sim", "sim --threads 1 --episodes 1 --runs 1 --locks %s"},
+#endif
+	};
+	json_t *root, *lock, *name;
+	size_t i, j, c;
+
+	(void)state;
+	run("list --json");
+	root = json_loads(outcome.out, 0, NULL);
+	assert_non_null(root);
+	assert_true(json_array_size(json_object_get(root, "peers")) >= 2);
+	json_array_foreach(json_object_get(root, "locks"), i, lock)
+	{
+		for (c = 0; c < sizeof(commands) / sizeof(commands[0]); c++) {
+			char arguments[128];
+			bool listed = false;
+
+			json_array_foreach(json_object_get(lock, "commands"), j, name)
+				listed |= strcmp(json_string_value(name),
+						 commands[c].command) == 0;
+			snprintf(arguments, sizeof(arguments), commands[c].arguments,
+				 json_string_value(json_object_get(lock, "name")));
+			if (strcmp(commands[c].command, "run") == 0 && listed)
+				continue; /* sanitized builds have no interposer */
+			run(arguments);
+			assert_int_equal(outcome.status, listed ? 0 : 2);
+		}
+	}
+	json_decref(root);
+}
+
 static void list_json_has_every_lock_as_the_registry_has_it(void **state)
 {
 	const struct lock_type *type;
@@ -410,7 +487,8 @@ static void workload_with_variants_runs_on_these(void **state)
 	run("bench --workload ring --dry-run");
 	assert_succeeded();
 	assert_contains(outcome.out, "locks: load cas exchange fetch-add\n");
-	assert_refused("bench --workload ring --locks ticket", "'ticket'", "pawl list");
+	assert_refused("bench --workload ring --locks ticket", "'ticket' is not among",
+		       "--dry-run");
 	assert_refused("bench --workload ring --locks fetchadd", "'fetchadd'",
 		       "'fetch-add'");
 }
@@ -539,6 +617,54 @@ static void json_replaces_an_older_file(void **state)
 	json_decref(load_result());
 }
 
+/* JSON and nothing else; the tables go to stderr. */
+static void json_to_a_dash_is_standard_output_alone(void **state)
+{
+	static const char *const commands[] = {
+		"list --json -",
+		"list --json",
+		"bench " TINY "--json -",
+#ifdef PAWL_SIM
+		"sim --threads 1 --episodes 10 --locks ticket,tas --json -",
+		"check ticket --json -",
+#endif
+#ifndef PAWL_SANITIZED
+		"try --runs 1 --locks mutex --json - -- true",
+#endif
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		json_t *root;
+
+		run(commands[i]);
+		assert_succeeded();
+		root = json_loads(outcome.out, 0, NULL);
+		if (root == NULL)
+			fail_msg("'%s' prints no JSON: %s", commands[i], outcome.out);
+		assert_int_equal(json_integer_value(json_object_get(root, "schema")), 1);
+		json_decref(root);
+		if (i > 1) /* list prints nothing else */
+			assert_contains(outcome.err, "lock ");
+		assert_directory_is_empty();
+	}
+}
+
+static void list_writes_json_to_a_file(void **state)
+{
+	json_t *root;
+
+	(void)state;
+	run("list --json r.json");
+	assert_succeeded();
+	assert_string_equal(outcome.out, "");
+	root = json_load_file("r.json", 0, NULL);
+	unlink("r.json");
+	assert_true(json_array_size(json_object_get(root, "locks")) > 0);
+	json_decref(root);
+}
+
 static void options_take_their_value_after_an_equals_sign_too(void **state)
 {
 	(void)state;
@@ -593,6 +719,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(unknown_option_is_refused),
 		cmocka_unit_test(stray_argument_is_refused),
 		cmocka_unit_test(unknown_lock_names_the_nearest),
+		cmocka_unit_test(lock_of_another_command_is_refused_by_what_takes_it),
 		cmocka_unit_test(empty_lock_name_is_refused),
 		cmocka_unit_test(zero_threads_are_refused),
 		cmocka_unit_test(negative_counts_are_refused),
@@ -609,6 +736,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(standard_output_that_cannot_be_written_is_an_error),
 		cmocka_unit_test(json_file_that_cannot_be_completed_is_an_error),
 		cmocka_unit_test(list_names_every_lock),
+		cmocka_unit_test(list_names_every_subject_of_bench),
+		cmocka_unit_test(list_json_says_which_command_takes_a_lock),
 		cmocka_unit_test(list_json_has_every_lock_as_the_registry_has_it),
 		cmocka_unit_test(list_markdown_has_a_row_for_each_lock),
 		cmocka_unit_test(dry_run_measures_and_writes_nothing),
@@ -624,6 +753,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(more_threads_than_cpus_draw_a_warning),
 		cmocka_unit_test(json_has_context_and_every_sample),
 		cmocka_unit_test(json_replaces_an_older_file),
+		cmocka_unit_test(json_to_a_dash_is_standard_output_alone),
+		cmocka_unit_test(list_writes_json_to_a_file),
 		cmocka_unit_test(options_take_their_value_after_an_equals_sign_too),
 		cmocka_unit_test(interrupt_reports_and_writes_what_there_is),
 		cmocka_unit_test(interrupt_before_the_first_sample_writes_nothing),

@@ -8,13 +8,24 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 import unittest
 
 from command import ROOT, CommandTest, main
 
+# Takes a mutex, for whoever is not to be told that there is nothing to rank.
+LOCKER = """#include <pthread.h>
+int main(void)
+{
+	pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+	return pthread_mutex_lock(&m) + pthread_mutex_unlock(&m);
+}
+"""
+
 # Scores 20 under mutex, 5 under mcs+park, and 10 otherwise.
 SCORE = """#!/bin/sh
+./locker
 case $PAWL_LOCK in
 mutex) score=20 ;; mcs+park) score=5 ;; *) score=10 ;;
 esac
@@ -88,7 +99,19 @@ class Trials(CommandTest):
         if not has_interposer():
             self.skipTest("there is no interposer in sanitized builds")
 
+    @classmethod
+    def setUpClass(cls):
+        cls.built = tempfile.TemporaryDirectory(prefix="pawl-cli-")
+        cls.addClassCleanup(cls.built.cleanup)
+        cls.build("locker", LOCKER)
+
+    @classmethod
+    def build(cls, name, source):
+        subprocess.run(["cc", "-xc", "-", "-o", os.path.join(cls.built.name, name), "-pthread"],
+                       input=source, text=True, check=True)
+
     def script(self, text):
+        shutil.copy(os.path.join(self.built.name, "locker"), self.path("locker"))
         return self.write("program", text, 0o755)
 
     def results(self, name="r.json"):
@@ -138,9 +161,24 @@ class Trials(CommandTest):
         self.assertIn("mutex is worse", self.verdict(done))
 
     def test_no_difference_is_said(self):
-        done = self.succeed("try", "--runs", "6", "--metric", "[0-9]+", "--", "echo", "42")
+        self.script("#!/bin/sh\n./locker; echo 42\n")
+        done = self.succeed("try", "--runs", "6", "--metric", "[0-9]+", "--", "./program")
         self.assertIn("No difference", self.verdict(done))
-        self.assertIn("takes no mutex at all", done.stdout)
+
+    def test_who_takes_no_mutex_is_not_ranked(self):
+        """However much the figures differ: that is not the lock's doing."""
+        self.build("scorer", """#include <stdio.h>
+            #include <stdlib.h>
+            int main(void) { return puts(getenv("PAWL_LOCK") != NULL ? "20" : "10") < 0; }
+            """)
+        done = self.succeed("try", "--runs", "6", "--metric", "[0-9]+", "--json", "r.json",
+                            "--", os.path.join(self.built.name, "scorer"))
+        self.assertIn("Nothing to rank: the program takes no mutex", self.verdict(done))
+        self.assertNotRegex(done.stdout, r"better|worse")
+        self.assertEqual(self.results()["mutex"]["metric"]["samples"], [20] * 6)
+        self.succeed("report", "r.json", "-o", "page.html")
+        page = self.read("page.html")
+        self.assertIn("<p>the program takes no mutex: nothing to rank.</p>", page)
 
     def test_too_few_runs_rank_nothing(self):
         self.script(SCORE)
@@ -280,7 +318,7 @@ class Trials(CommandTest):
         self.assertGreaterEqual(len(commands), 2)
         self.assertTrue(any("--metric" in command for command in commands))
         with open(self.path("FILE"), "wb") as file:
-            file.write(os.urandom(200000) * 2)
+            file.write(os.urandom(2000000) * 2)  # enough for two threads
         env = dict(os.environ, PATH=os.path.dirname(self.pawl) + ":" + os.environ["PATH"])
         for command in commands:
             done = subprocess.run(command, shell=True, env=env, cwd=self.directory.name,

@@ -16,6 +16,18 @@ struct room {
 	bool done;
 };
 
+/* How many threads this one has woken: the linker gives us the library's calls. */
+static __thread int wakes;
+
+void __real_pawl_os_wake(const pawl_atomic64 *word);
+void __wrap_pawl_os_wake(const pawl_atomic64 *word);
+
+void __wrap_pawl_os_wake(const pawl_atomic64 *word)
+{
+	wakes++;
+	__real_pawl_os_wake(word);
+}
+
 static struct timespec soon(clockid_t clock, long us)
 {
 	struct timespec time;
@@ -73,7 +85,12 @@ static void a_signal_lets_one_in_and_a_broadcast_the_rest(void **state)
 
 	pawl_mutex_lock(&room.m);
 	room.open = 1;
+	assert_int_equal(pawl_load_relaxed(&room.c[0].waiters), COUNT_OF(threads));
+	wakes = 0;
 	pawl_cond_signal(&room.c[0]);
+	/* The others, if they were woken, would see nothing and wait again. */
+	assert_int_equal(pawl_load_relaxed(&room.c[0].waiters), COUNT_OF(threads) - 1);
+	assert_true(wakes <= 1);
 	pawl_mutex_unlock(&room.m);
 	await_waiting(&room, COUNT_OF(threads) - 1);
 
@@ -89,7 +106,7 @@ static void a_signal_lets_one_in_and_a_broadcast_the_rest(void **state)
 	assert_int_equal(pawl_load_relaxed(&room.m.due), 0);
 }
 
-/* A broadcast under the mutex: nobody is running before it is let go. */
+/* A broadcast under the mutex wakes the first at most; the others are moved. */
 static void a_broadcast_does_not_stampede(void **state)
 {
 	static struct room room;
@@ -104,7 +121,9 @@ static void a_broadcast_does_not_stampede(void **state)
 	await_waiting(&room, COUNT_OF(threads));
 	pawl_mutex_lock(&room.m);
 	room.open = COUNT_OF(threads);
+	wakes = 0;
 	pawl_cond_broadcast(&room.c[0]);
+	assert_true(wakes <= 1);
 	/* All have left the condition variable, for the mutex's queue. */
 	assert_int_equal(pawl_load_relaxed(&room.c[0].waiters), 0);
 	first = pawl_bucket_of(&room.m)->first;

@@ -81,6 +81,8 @@ refuses "nowhere" ticket --json nowhere/result.json
 
 rm -f result.json
 refuses "unknown lock" nonsuch --json result.json
+refuses "only 'pawl bench' takes" pthread --json result.json
+refuses "did you mean '--scenario'" ticket --scenari sections --json result.json
 if [ -e result.json ]; then
 	echo "a result file was left behind"
 	failed=1

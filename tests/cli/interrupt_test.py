@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Ctrl-C in the simulators: what there is so far is printed and written, and it is
+said that this is not all."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+from command import CommandTest, main
+
+
+class Interrupts(CommandTest):
+    def interrupt(self, words, file, part):
+        """Sends SIGINT when `part` is in what was written to "out" or "err"."""
+        with open(self.path("out"), "w") as out, open(self.path("err"), "w") as err:
+            child = subprocess.Popen([self.pawl, *words, "--json", "r.json"], stdout=out,
+                                     stderr=err, cwd=self.directory.name)
+            while part not in self.read(file):
+                self.assertIsNone(child.poll(), self.read("err"))
+                time.sleep(0.01)
+            child.send_signal(signal.SIGINT)
+            self.assertEqual(child.wait(timeout=600), 130, self.read("err"))
+        return self.read("out"), self.read("err"), json.loads(self.read("r.json"))
+
+    def test_check_tells_what_passed_and_what_was_cut_short(self):
+        # The second of many cases takes seconds.
+        out, err, root = self.interrupt(["check", "--full", "lease"], "out", "passed\n")
+        self.assertIn("interrupted in case", err)
+        self.assertIn("limit reached: stopped after", out)
+        self.assertTrue(root["interrupted"])
+        verdicts = [result["verdict"] for result in root["results"]]
+        self.assertEqual(verdicts[-1], "limit reached")
+        self.assertEqual(verdicts[:-1], ["passed"] * (len(verdicts) - 1))
+        self.assertGreaterEqual(len(verdicts), 2)
+
+    def test_check_by_executions_stops_too(self):
+        _, err, root = self.interrupt(["check", "--scenario", "sections", "--threads", "5",
+                                       "--episodes", "4", "ticket"], "err", "executions,")
+        self.assertIn("interrupted in case 1 of 1", err)
+        self.assertEqual([r["verdict"] for r in root["results"]], ["limit reached"])
+
+    def test_sim_reports_whole_runs(self):
+        # Progress is shown when the second run begins, or later.
+        out, err, root = self.interrupt(["sim", "--locks", "ticket,mcs", "--threads", "4",
+                                         "--episodes", "2000", "--runs", "1000000"], "err", "%")
+        self.assertIn("interrupted", err)
+        self.assertRegex(out, r"ticket +[0-9.]+ ")
+        self.assertNotIn("mcs", out)
+        self.assertTrue(root["context"]["interrupted"])
+        self.assertEqual([r["lock"] for r in root["results"]], ["ticket"])
+        self.assertGreater(len(root["results"][0]["samples"]), 0)
+        self.assertTrue(all(s > 0 for s in root["results"][0]["samples"]))
+
+    def test_sim_stops_within_a_run(self):
+        """A run without end: nothing is left of it, and no file."""
+        child = subprocess.Popen([self.pawl, "sim", "--locks", "ticket", "--threads", "4",
+                                  "--episodes", "1000000000", "--json", "r.json"],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                 cwd=self.directory.name)
+        self.assertIn("runs of", child.stderr.readline())
+        child.send_signal(signal.SIGINT)
+        out, _ = child.communicate(timeout=600)
+        self.assertEqual(child.returncode, 130)
+        self.assertEqual(out, "")
+        self.assertFalse(os.path.exists(self.path("r.json")))
+
+
+if __name__ == "__main__":
+    main()
