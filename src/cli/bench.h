@@ -19,6 +19,7 @@ struct bench_request {
 	const char *workloads, *apps, *locks; /* lists of names */
 	struct numbers threads;
 	int cs, ncs; /* -1: not said */
+	int producers, capacity;
 	int runs;
 	double seconds, warm_up;
 	uint64_t seed;
@@ -73,6 +74,7 @@ void print_plan(const struct bench_plan *plan);
 /* In seconds, about. */
 double plan_length(const struct bench_plan *plan);
 
+/* Of the workloads that are not meant for more threads than CPUs. */
 int most_threads(const struct bench_plan *plan);
 
 /* The apps, ended by NULL, on the locks that can be put under a program, and on

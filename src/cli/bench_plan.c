@@ -251,24 +251,42 @@ static void default_threads(struct numbers *threads, int most)
 	add_number(threads, most);
 }
 
+/* What was said of something that the workload has (0: it has not). */
+static int chosen(int said, uint32_t otherwise)
+{
+	return said > 0 && otherwise > 0 ? said : (int)otherwise;
+}
+
+/* Someone besides the producers must be there. */
+static int least_threads(const struct bench_request *request,
+			 const struct workload *workload)
+{
+	int producers = chosen(request->producers, workload->producers);
+
+	return producers < workload->least_threads ? workload->least_threads
+						   : producers + 1;
+}
+
 /* Those of --threads, or of the default, that the workload can run with. */
 static struct numbers threads_for(const struct bench_request *request,
 				  const struct workload *workload, int cpus)
 {
 	struct numbers wanted = request->threads, threads = {0};
+	int least = least_threads(request, workload);
 	size_t i;
 
 	if (wanted.count == 0)
 		default_threads(&wanted, request->oversubscribe	      ? 32 * cpus
 					 : request->quick && cpus > 2 ? 2
+					 : workload->outnumbers	      ? 4 * cpus
 								      : cpus);
 	for (i = 0; i < wanted.count; i++)
-		if (wanted.values[i] >= workload->least_threads &&
+		if (wanted.values[i] >= least &&
 		    (workload->most_threads == 0 ||
 		     wanted.values[i] <= workload->most_threads))
 			add_number(&threads, wanted.values[i]);
 	if (threads.count == 0 && request->threads.count == 0)
-		add_number(&threads, workload->least_threads);
+		add_number(&threads, least);
 	return threads;
 }
 
@@ -296,7 +314,7 @@ static bool plan_part(const struct bench_request *request,
 	}
 	if (threads.count == 0) {
 		warn("%s: left out, for it needs %d%s threads; add that to --threads",
-		     workload->name, workload->least_threads,
+		     workload->name, least_threads(request, workload),
 		     workload->least_threads == workload->most_threads ? "" : " or more");
 		return false;
 	}
@@ -307,6 +325,8 @@ static bool plan_part(const struct bench_request *request,
 						      : workload->cs;
 	part->shape.ncs = sections && request->ncs >= 0 ? (uint32_t)request->ncs
 							: workload->ncs;
+	part->shape.producers = (uint32_t)chosen(request->producers, workload->producers);
+	part->shape.capacity = (uint32_t)chosen(request->capacity, workload->capacity);
 	part->count = threads.count * subjects->count;
 	part->cells = allocate(part->count, sizeof(*part->cells));
 	for (i = 0; i < threads.count; i++)
@@ -321,12 +341,22 @@ static bool plan_part(const struct bench_request *request,
 	return true;
 }
 
-static bool has_sections(const struct bench_plan *plan)
+static bool has_sections(const struct workload *workload)
+{
+	return workload->cs > 0;
+}
+
+static bool has_queue(const struct workload *workload)
+{
+	return workload->capacity > 0;
+}
+
+static bool any(const struct bench_plan *plan, bool (*has)(const struct workload *))
 {
 	size_t i;
 
 	for (i = 0; i < plan->count; i++)
-		if (plan->parts[i].workload->cs > 0)
+		if (has(plan->parts[i].workload))
 			return true;
 	return false;
 }
@@ -352,8 +382,11 @@ struct bench_plan make_plan(struct bench_request *request, int cpus)
 	selected = NULL;
 	if (plan.count == 0)
 		refuse("nothing is left to be measured; change --threads or --locks");
-	if ((request->cs >= 0 || request->ncs >= 0) && !has_sections(&plan))
+	if ((request->cs >= 0 || request->ncs >= 0) && !any(&plan, has_sections))
 		warn("--cs and --ncs change nothing here; --workload mutex has both");
+	if ((request->producers > 0 || request->capacity > 0) && !any(&plan, has_queue))
+		warn("--producers and --capacity change nothing here; --workload queue "
+		     "has both");
 	return plan;
 }
 
@@ -391,7 +424,8 @@ int most_threads(const struct bench_plan *plan)
 
 	for (i = 0; i < plan->count; i++)
 		for (j = 0; j < plan->parts[i].count; j++)
-			if (plan->parts[i].cells[j].threads > most)
+			if (plan->parts[i].cells[j].threads > most &&
+			    !plan->parts[i].workload->outnumbers)
 				most = plan->parts[i].cells[j].threads;
 	return most;
 }
@@ -403,6 +437,9 @@ static void print_part(const struct bench_part *part)
 	printf("workload %s", part->workload->name);
 	if (part->shape.cs > 0)
 		printf(", cs %u, ncs %u", part->shape.cs, part->shape.ncs);
+	if (part->shape.capacity > 0)
+		printf(", producers %u, capacity %u", part->shape.producers,
+		       part->shape.capacity);
 	printf("\nlocks:");
 	for (i = 0; i < part->count && part->cells[i].threads == part->cells->threads;
 	     i++)

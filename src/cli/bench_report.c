@@ -335,6 +335,11 @@ static json_t *describe_row(const struct bench_part *part, const struct row *row
 		row->value.high, "confidence", row->value.confidence, "samples",
 		describe_samples(cell));
 
+	if (part->shape.capacity > 0)
+		json_object_update_new(
+			result, json_pack("{s:I, s:I}", "producers",
+					  (json_int_t)part->shape.producers, "capacity",
+					  (json_int_t)part->shape.capacity));
 	json_object_set_new(result, "warm_up", json_real(part->shape.warm_up));
 	json_object_set_new(result, "spread", number_or_null(row->spread));
 	json_object_set_new(result, "median_ops_per_s",

@@ -5,7 +5,8 @@ pawl=$1
 dir=$(mktemp -d) || exit 1
 trap 'rm -r "$dir"' EXIT
 
-for workload in mutex stress-latency multiwait atomic-exchange atomic-cas lru latency; do
+for workload in mutex stress-latency multiwait atomic-exchange atomic-cas lru latency \
+	queue; do
 	"$pawl" bench --workload $workload --locks broken --threads 2 --cs 1000 --runs 20 \
 		--seconds 0.1 --json "$dir/result.json" >"$dir/out" 2>"$dir/err"
 	status=$?

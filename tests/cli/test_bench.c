@@ -198,6 +198,8 @@ static void every_workload_runs_on_every_subject(void **state)
 										     : 2,
 						  .cs = (*w)->cs > 0 ? 3 : 0,
 						  .ncs = (*w)->cs > 0 ? 10 : 0,
+						  .producers = (*w)->producers,
+						  .capacity = (*w)->capacity,
 						  .seconds = 0.002,
 						  .seed = 1};
 

@@ -75,6 +75,22 @@ class WorkloadsTest(command.CommandTest):
         self.assertIn("failures_per_op", done.stdout)
         self.assertEqual(self.load()["results"][0]["figures"], {"failures_per_op": 0.0})
 
+    def test_queue_has_producers_and_room_as_asked_for(self):
+        done = self.succeed("bench", "--workload", "queue", "--locks", "mutex", "--threads",
+                            "2,4", "--producers", "3", "--capacity", "2", "--seconds",
+                            "0.01", "--runs", "1", "--json", "r.json")
+        row, = self.load()["results"]  # two threads are too few
+        self.assertEqual((row["threads"], row["producers"], row["capacity"]), (4, 3, 2))
+        self.assertEqual(row["ncs"], 200)
+        self.assertGreater(row["wait_ns"]["max"], 0)
+        self.assertEqual(sorted(row["figures"]), ["cpu_ns_per_job", "switches_per_job"])
+        self.assertIn("switches_per_job", done.stdout)
+        done = self.succeed("bench", "--workload", "queue", "--producers", "4", "--threads",
+                            "4,5", "--dry-run")
+        self.assertIn("threads: 5\n", done.stdout)
+        done = self.succeed("bench", "--capacity", "4", "--dry-run")
+        self.assertIn("--workload queue", done.stderr)
+
     def test_less_is_better_where_the_workload_says_so(self):
         done = self.succeed("bench", "--workload", "latency", "--quick", "--locks",
                             "ticket,mutex", "--seconds", "0.02", "--json", "r.json")
