@@ -66,6 +66,8 @@ static int run(struct bench_plan *plan, json_t *context, bool json)
 	catch_interrupt();
 	noise_begin(&plan->noise);
 	measure_plan(plan);
+	end_quota();
+	end_beside();
 	noise_end(&plan->noise);
 	json_object_set_new(context, "noise", describe_noise(&plan->noise));
 	if (crew_interrupted()) {
@@ -123,6 +125,10 @@ int bench_main(int argc, char **argv)
 		 &request.warm_up},
 		{"runs", "R", "runs of each lock at each number of threads (5)",
 		 parse_positive, &request.runs},
+		{"beside", "N", "other processes that use the CPUs meanwhile (0)",
+		 parse_natural, &request.setting.beside},
+		{"quota", "P", "limit of CPU time, in percent of one CPU (none)",
+		 parse_positive, &request.setting.quota},
 		{"preset", "NAME",
 		 "oversubscribe: 1, 2, 4 ... up to 32 times the CPUs, locks that sleep",
 		 parse_preset, &request.oversubscribe},
@@ -167,6 +173,8 @@ int bench_main(int argc, char **argv)
 	check_threads(&plan, request.oversubscribe, cpus);
 	if (request.json != NULL)
 		open_result_file("json", request.json);
+	begin_beside(request.dry_run ? 0 : plan.setting.beside);
+	begin_quota(plan.setting.quota); /* which is not for those beside */
 	if (request.dry_run) {
 		print_plan(&plan);
 	} else {
@@ -174,6 +182,7 @@ int bench_main(int argc, char **argv)
 		fprintf(stderr, "about %.0f s in all\n", ceil(plan_length(&plan)));
 		json_object_set_new(context, "seed",
 				    json_integer((json_int_t)request.seed));
+		json_object_update_new(context, describe_setting(&plan.setting));
 		status = run(&plan, context, request.json != NULL);
 	}
 	free_plan(&plan);

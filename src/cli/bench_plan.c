@@ -363,7 +363,9 @@ static bool any(const struct bench_plan *plan, bool (*has)(const struct workload
 
 struct bench_plan make_plan(struct bench_request *request, int cpus)
 {
-	struct bench_plan plan = {.seed = request->seed, .time_waits = !request->quick};
+	struct bench_plan plan = {.seed = request->seed,
+				  .setting = request->setting,
+				  .time_waits = !request->quick};
 	struct selection selection = select_workloads(request);
 	size_t i;
 
@@ -457,6 +459,11 @@ void print_plan(const struct bench_plan *plan)
 
 	for (i = 0; i < plan->count; i++)
 		print_part(&plan->parts[i]);
+	if (plan->setting.beside > 0)
+		printf("beside %d busy process%s\n", plan->setting.beside,
+		       plan->setting.beside == 1 ? "" : "es");
+	if (plan->setting.quota > 0)
+		printf("limited to %d %% of a CPU\n", plan->setting.quota);
 	printf("%zu runs of %g s; about %.0f s in all\n", plan->runs,
 	       plan->parts->shape.seconds, ceil(plan_length(plan)));
 }

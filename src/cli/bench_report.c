@@ -14,6 +14,7 @@
 static const double widest_error = 0.10;
 
 struct row {
+	const struct bench_setting *setting;
 	const struct workload *workload;
 	const struct bench_cell *cell;
 	struct interval value; /* what is ranked */
@@ -45,11 +46,13 @@ static double median_of(const struct bench_cell *cell, size_t offset)
 	return median;
 }
 
-static struct row make_row(const struct bench_part *part, const struct bench_cell *cell)
+static struct row make_row(const struct bench_plan *plan, const struct bench_part *part,
+			   const struct bench_cell *cell)
 {
 	double *values = column(cell, COLUMN(value));
 	struct estimate estimate = estimate_median(values, cell->runs);
-	struct row row = {.workload = part->workload,
+	struct row row = {.setting = &plan->setting,
+			  .workload = part->workload,
 			  .cell = cell,
 			  .value = median_interval(values, cell->runs),
 			  .spread = estimate.error / estimate.value};
@@ -69,14 +72,14 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Makes the ranked rows of the cells that were measured at all. */
-static size_t rank(const struct bench_part *part, size_t first, size_t count,
-		   struct row *rows)
+static size_t rank(const struct bench_plan *plan, const struct bench_part *part,
+		   size_t first, size_t count, struct row *rows)
 {
 	size_t i, n = 0;
 
 	for (i = first; i < first + count; i++)
 		if (part->cells[i].runs > 0)
-			rows[n++] = make_row(part, &part->cells[i]);
+			rows[n++] = make_row(plan, part, &part->cells[i]);
 	qsort(rows, n, sizeof(*rows), by_value);
 	return n;
 }
@@ -97,6 +100,10 @@ static void print_heading(const struct row *rows)
 {
 	printf("%s, %d thread%s", rows->workload->name, rows->cell->threads,
 	       rows->cell->threads == 1 ? "" : "s");
+	if (rows->setting->beside > 0)
+		printf(", beside %d", rows->setting->beside);
+	if (rows->setting->quota > 0)
+		printf(", quota %d %%", rows->setting->quota);
 }
 
 /* A figure that does not exist leaves its place empty. */
@@ -270,7 +277,7 @@ static void each_group(const struct bench_plan *plan,
 			rows = calloc(count, sizeof(*rows));
 			if (rows == NULL)
 				give_up("out of memory");
-			n = rank(part, first, count, rows);
+			n = rank(plan, part, first, count, rows);
 			if (n > 0)
 				show(rows, n);
 			free(rows);
@@ -321,6 +328,12 @@ static json_t *describe_samples(const struct bench_cell *cell)
 	return samples;
 }
 
+json_t *describe_setting(const struct bench_setting *setting)
+{
+	return json_pack("{s:i, s:o}", "beside", setting->beside, "quota_percent",
+			 setting->quota > 0 ? json_integer(setting->quota) : json_null());
+}
+
 static json_t *describe_row(const struct bench_part *part, const struct row *row)
 {
 	const struct bench_cell *cell = row->cell;
@@ -340,6 +353,7 @@ static json_t *describe_row(const struct bench_part *part, const struct row *row
 			result, json_pack("{s:I, s:I}", "producers",
 					  (json_int_t)part->shape.producers, "capacity",
 					  (json_int_t)part->shape.capacity));
+	json_object_update_new(result, describe_setting(row->setting));
 	json_object_set_new(result, "warm_up", json_real(part->shape.warm_up));
 	json_object_set_new(result, "spread", number_or_null(row->spread));
 	json_object_set_new(result, "median_ops_per_s",
@@ -370,7 +384,7 @@ json_t *describe_bench(const struct bench_plan *plan)
 
 			if (part->cells[j].runs == 0)
 				continue;
-			row = make_row(part, &part->cells[j]);
+			row = make_row(plan, part, &part->cells[j]);
 			json_array_append_new(list, describe_row(part, &row));
 		}
 	return list;

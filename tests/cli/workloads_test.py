@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import subprocess
 
 import jsonschema
 
@@ -90,6 +91,72 @@ class WorkloadsTest(command.CommandTest):
         self.assertIn("threads: 5\n", done.stdout)
         done = self.succeed("bench", "--capacity", "4", "--dry-run")
         self.assertIn("--workload queue", done.stderr)
+
+    def busy_children(self, parent):
+        """Processes that some parent has, and that are running."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/stat") as file:
+                    state, of = file.read().rpartition(")")[2].split()[:2]
+            except OSError:  # it ended meanwhile
+                continue
+            if int(of) == parent and state == "R":
+                found.append(int(pid))
+        return found
+
+    def test_other_processes_run_beside_and_end_with_the_command(self):
+        bench = subprocess.Popen(
+            [self.pawl, "bench", "--locks", "ticket", "--threads", "1", "--beside", "3",
+             "--seconds", "1000", "--runs", "1"], stderr=subprocess.DEVNULL)
+        while len(self.busy_children(bench.pid)) < 3:
+            self.assertIsNone(bench.poll())
+        beside = self.busy_children(bench.pid)
+        self.assertEqual(len(beside), 3)
+        bench.kill()  # so that it cannot see to them
+        bench.wait()
+        for pid in beside:  # ends, unless they live on
+            while os.path.exists(f"/proc/{pid}"):
+                pass
+
+    def test_setting_is_in_context_and_in_every_row(self):
+        done = self.succeed("bench", "--workload", "mutex,queue", "--locks", "mutex",
+                            "--threads", "2", "--beside", "1", "--seconds", "0.01",
+                            "--runs", "1", "--json", "r.json")
+        self.assertIn("queue, 2 threads, beside 1", done.stdout)
+        result = self.load()
+        for at in [result["context"], *result["results"]]:
+            self.assertEqual((at["beside"], at["quota_percent"]), (1, None))
+
+    def groups(self):
+        """Control groups that a command made, and left."""
+        return [name for _, folders, _ in os.walk("/sys/fs/cgroup") for name in folders
+                if name.startswith("pawl-bench-")]
+
+    def test_quota_limits_what_is_measured_or_says_why_not(self):
+        words = ["bench", "--workload", "mutex", "--locks", "ticket", "--threads", "1",
+                 "--quota", "20", "--seconds", "1", "--runs", "1", "--quick"]
+        done = self.run_pawl(*words, "--json", "r.json")
+        self.assertEqual(self.groups(), [])
+        if done.returncode == 2:
+            self.assertRegex(done.stderr, r"\A.*--quota: .*\(.*\); .*systemd-run.*\n\Z")
+            return
+        self.assertEqual(done.returncode, 0, done.stderr)
+        row, = self.load()["results"]
+        self.assertEqual(row["quota_percent"], 20)
+        # CPU time of all operations over the time that they took, plus a period
+        self.assertLess(row["cpu_ns_per_op"] * row["median"] / 1e9, 0.5)
+
+    def test_quota_is_refused_where_groups_cannot_be_written(self):
+        nobody = 65534 if os.geteuid() == 0 else None
+        try:
+            done = subprocess.run([self.pawl, "bench", "--quota", "20", "--dry-run"],
+                                  user=nobody, capture_output=True, text=True)
+        except PermissionError:
+            self.skipTest("nobody but root may run this build")
+        if nobody or done.returncode != 0:
+            self.assertEqual(done.returncode, 2)
+            self.assertRegex(done.stderr, r"\A.*--quota: .*\(.*\); .*systemd-run.*\n\Z")
 
     def test_less_is_better_where_the_workload_says_so(self):
         done = self.succeed("bench", "--workload", "latency", "--quick", "--locks",
