@@ -7,10 +7,8 @@
  * empty it.
  *
  * Every job is a random number. What was put in must be what came out, by number
- * and sum; and a generator that each put and take advances --cs steps must have
- * come as far as that makes.
+ * and sum.
  */
-#include "lcg.h"
 #include "monitor.h"
 
 #include <stdlib.h>
@@ -18,24 +16,13 @@
 enum { JOBS, ROOM }; /* the conditions */
 
 struct queue {
-	struct monitor monitor;
+	struct monitor_bench bench;
 	/* All under the lock; the numbers only grow. */
 	PAWL_SEQUESTER uint64_t put, taken;
-	uint64_t shared;
-	uint32_t producing; /* threads that may still put something in */
 	uint64_t *jobs;
-	/* Constants. */
-	PAWL_SEQUESTER pawl_atomic64 stop;
-	uint32_t capacity, cs, ncs;
-	bool timed;
-};
-
-struct queue_thread {
-	PAWL_SEQUESTER struct queue *queue;
-	uint64_t own; /* the jobs' generator; or the work, lest it be optimised away */
-	uint64_t jobs, sum;
-	bool produces;
-	struct waits waits; /* until there was room or a job */
+	/* Atomic: a lock that does not exclude must not lose who has left. */
+	pawl_atomic64 left;
+	uint32_t capacity;
 };
 
 /* Signed, for a lock that does not exclude may let more be taken than was put. */
@@ -44,67 +31,71 @@ static int64_t waiting(const struct queue *q)
 	return (int64_t)(q->put - q->taken);
 }
 
-/* These waits end: whoever makes room, or puts a job in, signals; and producers
- * that leave close the queue. */
-static void put(struct queue *q, uint64_t job)
+/* Whether all producers have left. */
+static bool closed(const struct queue *q)
 {
-	while (waiting(q) >= (int64_t)q->capacity)
-		monitor_wait(&q->monitor, ROOM);
-	q->jobs[q->put++ % q->capacity] = job;
-	q->shared = lcg_walk(q->shared, q->cs);
-	monitor_signal(&q->monitor, JOBS);
+	/* Relaxed, here and below: the lock does the ordering. */
+	return pawl_load_relaxed(&q->left) == (uint64_t)q->bench.helpers;
 }
 
-static bool take(struct queue *q, uint64_t *job)
+/* These waits end: whoever makes room, or puts a job in, signals; and producers
+ * that leave close the queue. */
+static void put(struct queue *q, struct monitor_thread *me, uint64_t job)
 {
-	while (waiting(q) <= 0 && q->producing > 0)
-		monitor_wait(&q->monitor, JOBS);
+	while (waiting(q) >= (int64_t)q->capacity)
+		monitor_wait(&q->bench.monitor, ROOM);
+	q->jobs[q->put++ % q->capacity] = job;
+	monitor_section(me);
+	monitor_signal(&q->bench.monitor, JOBS);
+}
+
+static bool take(struct queue *q, struct monitor_thread *me, uint64_t *job)
+{
+	while (waiting(q) <= 0 && !closed(q))
+		monitor_wait(&q->bench.monitor, JOBS);
 	if (waiting(q) <= 0)
 		return false;
 	*job = q->jobs[q->taken++ % q->capacity];
-	q->shared = lcg_walk(q->shared, q->cs);
-	monitor_signal(&q->monitor, ROOM);
+	monitor_section(me);
+	monitor_signal(&q->bench.monitor, ROOM);
 	return true;
 }
 
-static void produce(struct queue_thread *me)
+static void produce(struct queue *q, struct monitor_thread *me)
 {
-	struct queue *q = me->queue;
+	struct monitor *monitor = &q->bench.monitor;
 
 	do {
-		uint64_t before = q->timed ? waits_now() : 0;
+		uint64_t since = monitor_clock(me);
 
 		me->own = lcg_next(me->own);
-		monitor_enter(&q->monitor);
-		put(q, me->own);
-		monitor_leave(&q->monitor);
-		if (q->timed)
-			waits_add(&me->waits, waits_now() - before);
+		monitor_enter(monitor);
+		put(q, me, me->own);
+		monitor_leave(monitor);
+		monitor_waited(me, since);
 		me->sum += me->own;
 		me->jobs++;
-		/* Relaxed: only says when to end. */
-	} while (pawl_load_relaxed(&q->stop) == 0);
-	monitor_enter(&q->monitor);
-	if (--q->producing == 0)
-		monitor_broadcast(&q->monitor, JOBS);
-	monitor_leave(&q->monitor);
+	} while (!monitor_over(&q->bench));
+	monitor_enter(monitor);
+	pawl_fetch_add_relaxed(&q->left, 1); /* Relaxed. */
+	monitor_broadcast(monitor, JOBS);
+	monitor_leave(monitor);
 }
 
-static void consume(struct queue_thread *me)
+static void consume(struct queue *q, struct monitor_thread *me)
 {
-	struct queue *q = me->queue;
+	struct monitor *monitor = &q->bench.monitor;
 	bool more;
 
 	do {
-		uint64_t before = q->timed ? waits_now() : 0, job = 0;
+		uint64_t since = monitor_clock(me), job = 0;
 
-		monitor_enter(&q->monitor);
-		more = take(q, &job);
-		monitor_leave(&q->monitor);
+		monitor_enter(monitor);
+		more = take(q, me, &job);
+		monitor_leave(monitor);
 		if (more) {
-			if (q->timed)
-				waits_add(&me->waits, waits_now() - before);
-			me->own ^= lcg_walk(job, q->ncs);
+			monitor_waited(me, since);
+			monitor_work(me);
 			me->sum += job;
 			me->jobs++;
 		}
@@ -113,67 +104,45 @@ static void consume(struct queue_thread *me)
 
 static void work(void *member)
 {
-	struct queue_thread *me = member;
+	struct monitor_thread *me = member;
+	struct queue *q = (struct queue *)me->bench;
 
-	if (me->produces)
-		produce(me);
+	if (me->number < q->bench.helpers)
+		produce(q, me);
 	else
-		consume(me);
+		consume(q, me);
 }
 
-static void judge(const struct queue *q, const struct queue_thread *threads, int count,
-		  double elapsed, uint64_t seed, struct bench_outcome *outcome)
+static bool right(const struct monitor_bench *bench, const struct monitor_thread *threads,
+		  int count)
 {
-	struct queue_thread in = {.jobs = 0}, out = {.jobs = 0};
-	struct tally tally = {0};
+	uint64_t jobs = 0, sum = 0;
 	int i;
 
 	for (i = 0; i < count; i++) {
-		struct queue_thread *side = threads[i].produces ? &in : &out;
+		bool produced = i < bench->helpers;
 
-		side->jobs += threads[i].jobs;
-		side->sum += threads[i].sum;
-		waits_merge(&outcome->waits, &threads[i].waits);
-		if (!threads[i].produces)
-			tally_add(&tally, threads[i].jobs);
+		jobs += produced ? threads[i].jobs : -threads[i].jobs;
+		sum += produced ? threads[i].sum : -threads[i].sum;
 	}
-	monitor_report(&tally, elapsed, outcome);
-	outcome->exclusive = in.jobs == out.jobs && in.sum == out.sum &&
-			     q->shared == lcg_jump(seed, 2 * in.jobs * q->cs);
+	return jobs == 0 && sum == 0;
 }
 
 static bool run(const struct bench_subject *subject, const struct bench_shape *shape,
 		struct bench_outcome *outcome)
 {
 	static struct queue queue; /* outlives threads that cannot be joined */
-	struct queue_thread *threads = workload_members(shape->threads, sizeof(*threads));
-	double elapsed;
-	int i;
+	bool done;
 
-	queue = (struct queue){.shared = shape->seed,
-			       .producing = shape->producers,
+	queue = (struct queue){.bench.helpers = (int)shape->producers,
 			       .capacity = shape->capacity,
-			       .cs = shape->cs,
-			       .ncs = shape->ncs,
-			       .timed = shape->time_waits};
-	queue.jobs = calloc(queue.capacity, sizeof(*queue.jobs));
-	if (threads == NULL || queue.jobs == NULL)
+			       .jobs = calloc(shape->capacity, sizeof(*queue.jobs))};
+	if (queue.jobs == NULL)
 		return false;
-	monitor_begin(&queue.monitor, subject);
-	for (i = 0; i < shape->threads; i++) {
-		threads[i].queue = &queue;
-		threads[i].own = shape->seed + (uint64_t)i;
-		threads[i].produces = (uint32_t)i < shape->producers;
-	}
-	elapsed = workload_crew(shape, work, threads, sizeof(*threads), &queue.stop,
-				outcome);
-	if (elapsed < 0)
-		return false;
-	judge(&queue, threads, shape->threads, elapsed, shape->seed, outcome);
-	monitor_end(&queue.monitor);
-	free(queue.jobs);
-	free(threads);
-	return true;
+	done = monitor_run(&queue.bench, subject, shape, work, right, outcome);
+	if (done)
+		free(queue.jobs);
+	return done;
 }
 
 const struct workload workload_queue = {
@@ -188,7 +157,7 @@ const struct workload workload_queue = {
 	.ncs = 200,
 	.producers = 1,
 	.capacity = 64,
-	.times_waits = true,
 	.outnumbers = true,
+	.times_waits = true,
 	.figures = {MONITOR_FIGURES},
 };

@@ -132,8 +132,10 @@ static void print_rows(const struct row *rows, size_t n)
 		const struct bench_cell *cell = rows[i].cell;
 		struct interval times = interval_ratio(rows[i].value, reference->value);
 
-		printf("  %-20s %12.3f %6.1f %%", cell->subject->name,
-		       rows[i].value.median / (rate ? 1e6 : 1), 100 * rows[i].spread);
+		double value = rows[i].value.median / (rate ? 1e6 : 1);
+
+		printf("  %-20s %12.*f %6.1f %%", cell->subject->name,
+		       value < 0.1 ? 5 : 3, value, 100 * rows[i].spread);
 		print_figure(9, 2, median_of(cell, COLUMN(fairness)));
 		for (f = 0; f < WORKLOAD_FIGURES && workload->figures[f] != NULL; f++)
 			print_figure(16, 2, median_of(cell, COLUMN(figures[f])));

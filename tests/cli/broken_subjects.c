@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* In place of bench/subjects.c and bench/monitors.c: a lock that lets everybody in,
- * and a sound one. */
+ * a sound one, and one whose condition variable gives up before its time. */
 #include "subject.h"
 
 #include <pawl/ticket.h>
@@ -56,6 +56,16 @@ static const struct bench_cond_type broken_cond = {.wait = broken_wait,
 						   .wait_for = broken_wait_for,
 						   .signal = nothing,
 						   .broadcast = nothing};
+static bool hasty_wait_for(void *c, void *l, uint64_t ns)
+{
+	ticket_wait_for(c, l, ns);
+	return false;
+}
+
+static const struct bench_cond_type hasty_cond = {.wait = ticket_wait,
+						  .wait_for = hasty_wait_for,
+						  .signal = nothing,
+						  .broadcast = nothing};
 static const struct bench_cond_type ticket_cond = {.wait = ticket_wait,
 						   .wait_for = ticket_wait_for,
 						   .signal = nothing,
@@ -76,5 +86,11 @@ static const struct bench_subject ticket = {.name = "ticket",
 					    .size = sizeof(struct pawl_ticket),
 					    .cond = &ticket_cond};
 
+static const struct bench_subject hasty = {.name = "hasty",
+					   .lock = ticket_lock,
+					   .unlock = ticket_unlock,
+					   .size = sizeof(struct pawl_ticket),
+					   .cond = &hasty_cond};
+
 const struct bench_subject *const bench_subjects[] = {&broken, &ticket, NULL};
-const struct bench_subject *const bench_monitors[] = {&broken, &ticket, NULL};
+const struct bench_subject *const bench_monitors[] = {&broken, &ticket, &hasty, NULL};
