@@ -91,6 +91,7 @@ extern const struct bench_subject bench_pthread, bench_pthread_adaptive;
 extern const struct bench_subject bench_nsync;
 extern const struct bench_subject bench_abseil;
 extern const struct bench_subject bench_tbb_mutex, bench_tbb_queuing_mutex;
+extern const struct bench_subject bench_parking_lot;
 extern const struct bench_subject bench_std;
 extern const struct bench_subject bench_ck_mcs, bench_ck_clh, bench_ck_ticket;
 

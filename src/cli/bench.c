@@ -28,10 +28,15 @@ static bool is_help(const char *list)
 
 static void parse_preset(const char *option, const char *text, void *into)
 {
-	if (strcmp(text, "oversubscribe") != 0)
-		refuse("--%s: there is no preset '%s'; there is: oversubscribe", option,
-		       text);
-	*(bool *)into = true;
+	enum bench_preset *preset = into;
+
+	if (strcmp(text, "oversubscribe") == 0)
+		*preset = PRESET_OVERSUBSCRIBE;
+	else if (strcmp(text, "mutex") == 0)
+		*preset = PRESET_MUTEX;
+	else
+		refuse("--%s: there is no preset '%s'; there are: oversubscribe, mutex",
+		       option, text);
 }
 
 /* The first interrupt ends the measuring, the second one the process. */
@@ -75,7 +80,10 @@ static int run(struct bench_plan *plan, json_t *context, bool json)
 		status = EXIT_INTERRUPTED;
 	}
 	if (samples_in(plan) > 0) {
-		report_bench(plan, usable_cpus());
+		if (plan->grid)
+			report_grid(plan);
+		else
+			report_bench(plan, usable_cpus());
 		if (json)
 			write_result_file(json_pack("{s:i, s:s, s:O, s:o}", "schema", 1,
 						    "tool", "bench", "context", context,
@@ -130,8 +138,10 @@ int bench_main(int argc, char **argv)
 		{"quota", "P", "limit of CPU time, in percent of one CPU (none)",
 		 parse_positive, &request.setting.quota},
 		{"preset", "NAME",
-		 "oversubscribe: 1, 2, 4 ... up to 32 times the CPUs, locks that sleep",
-		 parse_preset, &request.oversubscribe},
+		 "oversubscribe: 1, 2, 4 ... up to 32 times the CPUs, locks that sleep;\n"
+		 "                    mutex: our mutex in every cell, times the best "
+		 "peer",
+		 parse_preset, &request.preset},
 		{"json", "FILE", "write context and every sample to FILE", parse_text,
 		 &request.json},
 		{"quick", NULL, "unless said otherwise: 3 runs of 0.1 s, up to 2 threads",
@@ -170,7 +180,7 @@ int bench_main(int argc, char **argv)
 		return 0;
 	}
 	plan = make_plan(&request, cpus);
-	check_threads(&plan, request.oversubscribe, cpus);
+	check_threads(&plan, request.preset != PRESET_NONE, cpus);
 	if (request.json != NULL)
 		open_result_file("json", request.json);
 	begin_beside(request.dry_run ? 0 : plan.setting.beside);

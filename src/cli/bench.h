@@ -21,6 +21,12 @@ struct bench_setting {
 	int quota;  /* CPU time, in percent of one CPU; 0: no limit */
 };
 
+enum bench_preset {
+	PRESET_NONE,
+	PRESET_OVERSUBSCRIBE, /* more threads than CPUs, locks that sleep */
+	PRESET_MUTEX,	      /* MutexBench in all its cells, our mutex and its peers */
+};
+
 /* What was asked for; 0 and NULL stand for "not said". */
 struct bench_request {
 	const char *workloads, *apps, *locks; /* lists of names */
@@ -32,7 +38,8 @@ struct bench_request {
 	double seconds, warm_up;
 	uint64_t seed;
 	const char *json;
-	bool quick, dry_run, oversubscribe;
+	enum bench_preset preset;
+	bool quick, dry_run;
 };
 
 /* What one run gave. */
@@ -55,7 +62,7 @@ struct bench_cell {
 	struct waits waits;
 };
 
-/* One workload. */
+/* One workload with sections of one length; its next of kin stand beside it. */
 struct bench_part {
 	const struct workload *workload;
 	struct bench_shape shape; /* but for the threads, which vary */
@@ -70,6 +77,7 @@ struct bench_plan {
 	bool time_waits; /* in one run more */
 	uint64_t seed;
 	struct bench_setting setting;
+	bool grid;	    /* many cells, to be reported as such */
 	struct noise noise; /* meanwhile */
 };
 
@@ -113,6 +121,10 @@ void measure_plan(struct bench_plan *plan);
  * cannot be trusted on a machine of so many CPUs, and ends with a sentence for
  * each. */
 void report_bench(const struct bench_plan *plan, int cpus);
+
+/* Instead, of a plan that compares its first subject with all others in many cells:
+ * a line for each, and which cells are worst. */
+void report_grid(const struct bench_plan *plan);
 
 /* The setting, as members of the context and of every result. */
 json_t *describe_setting(const struct bench_setting *setting);

@@ -16,6 +16,7 @@ static const double widest_error = 0.10;
 struct row {
 	const struct bench_setting *setting;
 	const struct workload *workload;
+	const struct bench_shape *shape; /* but for the threads */
 	const struct bench_cell *cell;
 	struct interval value; /* what is ranked */
 	double spread;	       /* relative */
@@ -53,6 +54,7 @@ static struct row make_row(const struct bench_plan *plan, const struct bench_par
 	struct estimate estimate = estimate_median(values, cell->runs);
 	struct row row = {.setting = &plan->setting,
 			  .workload = part->workload,
+			  .shape = &part->shape,
 			  .cell = cell,
 			  .value = median_interval(values, cell->runs),
 			  .spread = estimate.error / estimate.value};
@@ -96,14 +98,19 @@ static const struct row *find_reference(const struct row *rows, size_t n)
 	return &rows[n - 1];
 }
 
+static void print_setting(const struct bench_setting *setting)
+{
+	if (setting->beside > 0)
+		printf(", beside %d", setting->beside);
+	if (setting->quota > 0)
+		printf(", quota %d %%", setting->quota);
+}
+
 static void print_heading(const struct row *rows)
 {
 	printf("%s, %d thread%s", rows->workload->name, rows->cell->threads,
 	       rows->cell->threads == 1 ? "" : "s");
-	if (rows->setting->beside > 0)
-		printf(", beside %d", rows->setting->beside);
-	if (rows->setting->quota > 0)
-		printf(", quota %d %%", rows->setting->quota);
+	print_setting(rows->setting);
 }
 
 /* A figure that does not exist leaves its place empty. */
@@ -295,6 +302,108 @@ void report_bench(const struct bench_plan *plan, int cpus)
 	each_group(plan, gather_errors);
 	warn_of_errors(noise_remedy(&plan->noise, cpus));
 	each_group(plan, print_sentence);
+}
+
+/* The grid: one subject against the best of the others. */
+
+struct grid_line {
+	uint32_t cs, ncs;
+	int threads;
+	const char *peer;
+	struct interval times; /* the best peer */
+};
+
+static struct {
+	size_t count;
+	struct grid_line *lines;
+} grid;
+
+/* The first of the plan: its cell comes first in memory. */
+static const struct row *find_first(const struct row *rows, size_t n)
+{
+	const struct row *first = rows;
+	size_t i;
+
+	for (i = 1; i < n; i++)
+		if (rows[i].cell < first->cell)
+			first = &rows[i];
+	return first;
+}
+
+static double longest_ms(const struct row *row)
+{
+	return row->cell->timed ? 1e-6 * (double)row->cell->waits.longest : NAN;
+}
+
+static void print_grid_line(const struct row *rows, size_t n)
+{
+	const struct row *ours = find_first(rows, n);
+	const struct row *best = ours == rows ? rows + 1 : rows, *reference;
+	struct grid_line *line;
+
+	if (n < 2) /* an interrupt left one alone */
+		return;
+	reference = find_reference(rows, n);
+	line = &grid.lines[grid.count++];
+	*line = (struct grid_line){ours->shape->cs, ours->shape->ncs, ours->cell->threads,
+				   best->cell->subject->name,
+				   interval_ratio(ours->value, best->value)};
+	printf("%5u %5u %4d %9.3f %6.2f (%.2f to %.2f) %-11s", line->cs, line->ncs,
+	       line->threads, ours->value.median / 1e6, line->times.median,
+	       line->times.low, line->times.high, line->peer);
+	print_figure(8, 2, median_of(ours->cell, COLUMN(fairness)));
+	print_figure(8, 2, longest_ms(ours));
+	print_figure(8, 2, longest_ms(reference));
+	print_figure(8, 1, median_of(ours->cell, COLUMN(cpu_ns)));
+	print_figure(8, 1, median_of(best->cell, COLUMN(cpu_ns)));
+	printf("\n");
+}
+
+static int by_times(const void *a, const void *b)
+{
+	double x = ((const struct grid_line *)a)->times.median;
+	double y = ((const struct grid_line *)b)->times.median;
+
+	return (x > y) - (x < y);
+}
+
+static size_t cells_in(const struct bench_plan *plan)
+{
+	size_t i, cells = 0;
+
+	for (i = 0; i < plan->count; i++)
+		cells += plan->parts[i].count;
+	return cells;
+}
+
+void report_grid(const struct bench_plan *plan)
+{
+	enum { WORST = 5 };
+	const char *ours = plan->parts->cells->subject->name;
+	size_t i;
+
+	grid.lines = calloc(cells_in(plan), sizeof(*grid.lines));
+	if (grid.lines == NULL)
+		give_up("out of memory");
+	printf("%s", ours);
+	print_setting(&plan->setting);
+	printf(" times the best of the others; waits in ms, beside pthread's; CPU time "
+	       "in "
+	       "ns, beside that of the best\n");
+	printf("%5s %5s %4s %9s %6s %-14s %-11s %8s %8s %8s %8s %8s\n", "cs", "ncs", "T",
+	       "million/s", "times", "(interval)", "best", "fairness", "longest",
+	       "pthread", "CPU ns", "best");
+	each_group(plan, print_grid_line);
+	qsort(grid.lines, grid.count, sizeof(*grid.lines), by_times);
+	for (i = 0; i < grid.count && i < WORST; i++)
+		printf("%s cs %u, ncs %u, %d thread%s: %.2f (%.2f to %.2f) times %s\n",
+		       i == 0 ? "worst:" : "      ", grid.lines[i].cs, grid.lines[i].ncs,
+		       grid.lines[i].threads, grid.lines[i].threads == 1 ? "" : "s",
+		       grid.lines[i].times.median, grid.lines[i].times.low,
+		       grid.lines[i].times.high, grid.lines[i].peer);
+	free(grid.lines);
+	grid.lines = NULL;
+	grid.count = 0;
 }
 
 /* JSON. */

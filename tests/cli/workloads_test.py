@@ -158,6 +158,40 @@ class WorkloadsTest(command.CommandTest):
             self.assertEqual(done.returncode, 2)
             self.assertRegex(done.stderr, r"\A.*--quota: .*\(.*\); .*systemd-run.*\n\Z")
 
+    def test_preset_mutex_has_a_line_for_every_cell_and_ends_with_the_worst(self):
+        done = self.succeed("bench", "--preset", "mutex", "--locks", "mutex,pthread",
+                            "--threads", "1,2", "--seconds", "0.01", "--runs", "1",
+                            "--json", "r.json")
+        cells = [(cs, ncs, threads) for cs in (1, 100) for ncs in (0, 250, 2500)
+                 for threads in (1, 2)]
+        lines = re.findall(r"^ +(\d+) +(\d+) +(\d+) +[\d.]+ +([\d.]+) \(.* to .*\) pthread",
+                           done.stdout, re.M)
+        self.assertEqual([tuple(map(int, line[:3])) for line in lines], cells)
+        least = min(lines, key=lambda line: float(line[3]))
+        worst = re.findall(r"^(worst:|      ) cs .*", done.stdout, re.M)
+        self.assertEqual(len(worst), 5)
+        self.assertRegex(done.stdout, r"(?m)^worst: cs \d+, ncs \d+, \d threads?: "
+                         + re.escape(least[3]))
+        rows = self.load()["results"]
+        self.assertEqual([(row["cs"], row["ncs"], row["threads"]) for row in rows[::2]],
+                         cells)
+        for row in rows:  # all that the lines are made of
+            self.assertGreater(row["wait_ns"]["max"], 0)
+            self.assertGreater(row["cpu_ns_per_op"], 0)
+        self.succeed("report", "r.json", "-o", "r.html")
+
+    def test_preset_mutex_refuses_what_it_does_not_compare(self):
+        self.assert_refused(["bench", "--preset", "mutex", "--workload", "queue"],
+                            "leave out --workload")
+        self.assert_refused(["bench", "--preset", "mutex", "--locks", "mutex"],
+                            "name two or more")
+        self.assert_refused(["bench", "--preset", "mutx"], "'mutx'", "oversubscribe, mutex")
+        plan = self.succeed("bench", "--preset", "mutex", "--cs", "7", "--dry-run").stdout
+        self.assertEqual(re.findall(r"cs (\d+), ncs (\d+)", plan),
+                         [("7", "0"), ("7", "250"), ("7", "2500")])
+        self.assertIn("threads: 1 2 4 8 16 64\n", plan)
+        self.assertRegex(plan, "locks: mutex pthread")
+
     def test_less_is_better_where_the_workload_says_so(self):
         done = self.succeed("bench", "--workload", "latency", "--quick", "--locks",
                             "ticket,mutex", "--seconds", "0.02", "--json", "r.json")
