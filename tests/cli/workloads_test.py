@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import subprocess
 
 import jsonschema
@@ -285,6 +286,46 @@ class WorkloadsTest(command.CommandTest):
             self.assertGreater(row["figures"]["peak_mib"], 0)
         self.assertIn("times glibc", done.stdout)
         self.assertEqual(os.listdir(self.directory.name), ["r.json"])
+
+    def test_every_app_that_was_built_runs(self):
+        if not self.has_apps():
+            return
+        built = os.listdir(os.path.join(os.path.dirname(self.pawl), "pawl-apps"))
+        apps = [app for app in self.names("--app") if app.split("-")[0] in built]
+        self.assertEqual({app.split("-")[0] for app in apps}, set(built))
+        self.succeed("bench", "--app", ",".join(apps), "--locks", "glibc,mutex", "--quick",
+                     "--threads", "3", "--runs", "1", "--seconds", "0.02", "--json",
+                     "r.json", env={"TMPDIR": self.directory.name})
+        rows = self.load()["results"]
+        self.assertEqual([(row["workload"], row["lock"]) for row in rows],
+                         [(app, lock) for app in apps for lock in ("glibc", "mutex")])
+        for row in rows:
+            for figure in "wall_s", "cpu_ns_per_op", "switches_per_op":
+                self.assertGreater(row["figures"][figure], 0)
+        self.assertEqual(os.listdir(self.directory.name), ["r.json"])
+
+    def run_with_app(self, *lines):
+        """The command with an app of these lines, under no lock of ours."""
+        folder = os.path.join(self.directory.name, "bin")
+        program = os.path.join(folder, "pawl-apps", "throw")
+        os.makedirs(os.path.dirname(program))
+        shutil.copy(self.pawl, folder)
+        with open(program, "w") as file:
+            file.write("\n".join(("#!/bin/sh", *lines, "")))
+        os.chmod(program, 0o755)
+        return subprocess.run(
+            [os.path.join(folder, os.path.basename(self.pawl)), "bench", "--app", "throw",
+             "--locks", "glibc", "--quick", "--threads", "1"], capture_output=True, text=True)
+
+    def test_app_that_finds_its_data_wrong_is_not_ranked(self):
+        done = self.run_with_app("exit 3")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("EXCLUSION VIOLATED by 'glibc'", done.stderr)
+
+    def test_app_that_does_not_say_what_it_did_is_not_ranked(self):
+        done = self.run_with_app("echo 1000 1")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("'throw' under 'glibc' failed", done.stderr)
 
     def test_app_refuses_what_it_cannot_have(self):
         if not self.has_apps():
