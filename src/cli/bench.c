@@ -81,7 +81,7 @@ static int run(struct bench_plan *plan, json_t *context, bool json)
 	}
 	if (samples_in(plan) > 0) {
 		if (plan->grid)
-			report_grid(plan);
+			report_grid(plan, usable_cpus());
 		else
 			report_bench(plan, usable_cpus());
 		if (json)

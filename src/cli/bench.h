@@ -124,7 +124,7 @@ void report_bench(const struct bench_plan *plan, int cpus);
 
 /* Instead, of a plan that compares its first subject with all others in many cells:
  * a line for each, and which cells are worst. */
-void report_grid(const struct bench_plan *plan);
+void report_grid(const struct bench_plan *plan, int cpus);
 
 /* The setting, as members of the context and of every result. */
 json_t *describe_setting(const struct bench_setting *setting);

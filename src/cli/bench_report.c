@@ -16,7 +16,7 @@ static const double widest_error = 0.10;
 struct row {
 	const struct bench_setting *setting;
 	const struct workload *workload;
-	const struct bench_shape *shape; /* but for the threads */
+	const struct bench_part *part;
 	const struct bench_cell *cell;
 	struct interval value; /* what is ranked */
 	double spread;	       /* relative */
@@ -54,7 +54,7 @@ static struct row make_row(const struct bench_plan *plan, const struct bench_par
 	struct estimate estimate = estimate_median(values, cell->runs);
 	struct row row = {.setting = &plan->setting,
 			  .workload = part->workload,
-			  .shape = &part->shape,
+			  .part = part,
 			  .cell = cell,
 			  .value = median_interval(values, cell->runs),
 			  .spread = estimate.error / estimate.value};
@@ -318,16 +318,15 @@ static struct {
 	struct grid_line *lines;
 } grid;
 
-/* The first of the plan: its cell comes first in memory. */
+/* That of the plan's first subject; NULL if an interrupt came before it. */
 static const struct row *find_first(const struct row *rows, size_t n)
 {
-	const struct row *first = rows;
 	size_t i;
 
-	for (i = 1; i < n; i++)
-		if (rows[i].cell < first->cell)
-			first = &rows[i];
-	return first;
+	for (i = 0; i < n; i++)
+		if (rows[i].cell->subject == rows[i].part->cells->subject)
+			return &rows[i];
+	return NULL;
 }
 
 static double longest_ms(const struct row *row)
@@ -341,12 +340,12 @@ static void print_grid_line(const struct row *rows, size_t n)
 	const struct row *best = ours == rows ? rows + 1 : rows, *reference;
 	struct grid_line *line;
 
-	if (n < 2) /* an interrupt left one alone */
+	if (ours == NULL || n < 2)
 		return;
 	reference = find_reference(rows, n);
 	line = &grid.lines[grid.count++];
-	*line = (struct grid_line){ours->shape->cs, ours->shape->ncs, ours->cell->threads,
-				   best->cell->subject->name,
+	*line = (struct grid_line){ours->part->shape.cs, ours->part->shape.ncs,
+				   ours->cell->threads, best->cell->subject->name,
 				   interval_ratio(ours->value, best->value)};
 	printf("%5u %5u %4d %9.3f %6.2f (%.2f to %.2f) %-11s", line->cs, line->ncs,
 	       line->threads, ours->value.median / 1e6, line->times.median,
@@ -376,7 +375,7 @@ static size_t cells_in(const struct bench_plan *plan)
 	return cells;
 }
 
-void report_grid(const struct bench_plan *plan)
+void report_grid(const struct bench_plan *plan, int cpus)
 {
 	enum { WORST = 5 };
 	const char *ours = plan->parts->cells->subject->name;
@@ -394,6 +393,9 @@ void report_grid(const struct bench_plan *plan)
 	       "million/s", "times", "(interval)", "best", "fairness", "longest",
 	       "pthread", "CPU ns", "best");
 	each_group(plan, print_grid_line);
+	fflush(stdout);
+	each_group(plan, gather_errors);
+	warn_of_errors(noise_remedy(&plan->noise, cpus));
 	qsort(grid.lines, grid.count, sizeof(*grid.lines), by_times);
 	for (i = 0; i < grid.count && i < WORST; i++)
 		printf("%s cs %u, ncs %u, %d thread%s: %.2f (%.2f to %.2f) times %s\n",

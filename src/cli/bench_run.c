@@ -19,9 +19,16 @@ static void measure_cell(const struct bench_part *part, struct bench_cell *cell,
 	shape.threads = cell->threads;
 	shape.seed = seed;
 	shape.time_waits = time_waits;
-	if (!part->workload->run(cell->subject, &shape, &outcome))
+	if (!part->workload->run(cell->subject, &shape, &outcome)) {
+		if (errno == ETIMEDOUT)
+			give_up("'%s' hangs with %d thread(s), workload %s: a thread "
+				"waits "
+				"for a lock or a signal that does not come; do not use "
+				"it, and report it",
+				cell->subject->name, cell->threads, part->workload->name);
 		give_up("cannot start %d threads: %s; lower --threads", cell->threads,
 			strerror(errno));
+	}
 	if (!outcome.exclusive)
 		give_up("EXCLUSION VIOLATED by '%s' with %d thread(s), workload %s: "
 			"what the threads did is not what the shared data say; do not "

@@ -59,6 +59,7 @@ class WorkloadsTest(command.CommandTest):
             self.assertEqual(row["interval"]["low"], min(row["samples"]))
             self.assertEqual(row["interval"]["high"], max(row["samples"]))
             self.assertEqual(row["interval"]["confidence"], 0.5)
+        self.succeed("report", "r.json", "-o", "r.html")
 
     def test_schema_rejects_what_is_not_complete(self):
         self.succeed("bench", "--locks", "ticket", "--threads", "1", "--seconds", "0.01",
