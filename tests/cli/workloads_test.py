@@ -94,18 +94,18 @@ class WorkloadsTest(command.CommandTest):
         done = self.succeed("bench", "--capacity", "4", "--dry-run")
         self.assertIn("--workload queue", done.stderr)
 
+    def state_and_parent(self, pid):
+        """Of a process; it is as good as gone if nobody has asked how it ended."""
+        try:
+            with open(f"/proc/{pid}/stat") as file:
+                state, parent = file.read().rpartition(")")[2].split()[:2]
+        except OSError:
+            return "Z", 0
+        return state, int(parent)
+
     def busy_children(self, parent):
-        """Processes that some parent has, and that are running."""
-        found = []
-        for pid in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                with open(f"/proc/{pid}/stat") as file:
-                    state, of = file.read().rpartition(")")[2].split()[:2]
-            except OSError:  # it ended meanwhile
-                continue
-            if int(of) == parent and state == "R":
-                found.append(int(pid))
-        return found
+        return [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc")))
+                if self.state_and_parent(pid) == ("R", parent)]
 
     def test_other_processes_run_beside_and_end_with_the_command(self):
         bench = subprocess.Popen(
@@ -118,8 +118,8 @@ class WorkloadsTest(command.CommandTest):
         bench.kill()  # so that it cannot see to them
         bench.wait()
         for pid in beside:  # ends, unless they live on
-            while os.path.exists(f"/proc/{pid}"):
-                pass
+            while self.state_and_parent(pid)[0] != "Z":
+                os.sched_yield()
 
     def test_setting_is_in_context_and_in_every_row(self):
         done = self.succeed("bench", "--workload", "mutex,queue", "--locks", "mutex",
