@@ -139,7 +139,7 @@ int bench_main(int argc, char **argv)
 		 parse_positive, &request.setting.quota},
 		{"preset", "NAME",
 		 "oversubscribe: 1, 2, 4 ... up to 32 times the CPUs, locks that sleep;\n"
-		 "                    mutex: our mutex in every cell, times the best "
+		 "                     mutex: our mutex in every cell, times the best "
 		 "peer",
 		 parse_preset, &request.preset},
 		{"json", "FILE", "write context and every sample to FILE", parse_text,
