@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* pthread_timedjoin_np */
 #include "crew.h"
 
 #include <errno.h>
@@ -19,6 +20,8 @@ bool crew_interrupted(void)
 {
 	return pawl_load_relaxed(&interrupted) != 0;
 }
+
+double crew_patience = 60;
 
 static double now(void)
 {
@@ -69,6 +72,16 @@ static int start(struct seat *seats, int threads)
 	return error;
 }
 
+/* Returns 0, or ETIMEDOUT if it hangs. */
+static int join(pthread_t thread)
+{
+	struct timespec end;
+
+	clock_gettime(CLOCK_REALTIME, &end); /* that is the clock it knows */
+	end.tv_sec += (time_t)crew_patience;
+	return pthread_timedjoin_np(thread, NULL, &end);
+}
+
 double crew_run(int threads, crew_work *work, void *members, size_t size,
 		pawl_atomic64 *stop, double warm_up, double seconds)
 {
@@ -102,7 +115,9 @@ double crew_run(int threads, crew_work *work, void *members, size_t size,
 
 	started = stopped;
 	for (i = 0; i < threads; i++) {
-		pthread_join(seats[i].thread, NULL);
+		errno = join(seats[i].thread);
+		if (errno != 0)
+			return -1;
 		if (seats[i].started < started)
 			started = seats[i].started;
 	}

@@ -16,11 +16,15 @@ enum { CREW_GO, CREW_WARM, CREW_END };
  * work looks at, to CREW_END and waits until all have returned. If there is a
  * warm-up, which comes before those seconds, its end makes *stop CREW_WARM.
  * Returns the seconds from the first start, or that end, to the stop; or -1,
- * with errno set, if the threads could not be had. Those that could then wait
- * for ever: the caller should exit.
+ * with errno set, if the threads could not be had, or (ETIMEDOUT) one does not
+ * return. Those that there are then go on for ever: the caller should exit.
  */
 double crew_run(int threads, crew_work *work, void *members, size_t size,
 		pawl_atomic64 *stop, double warm_up, double seconds);
+
+/* For so many seconds after the stop, and after another one returned, is a thread
+ * waited for: more, and it hangs. */
+extern double crew_patience;
 
 /* Cuts the current run, and every later one, short. For signal handlers. */
 void crew_interrupt(void);

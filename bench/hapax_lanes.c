@@ -42,7 +42,7 @@ static void draw(void *member)
 enum { WHOLE = 1 << PAWL_HAPAX_BLOCK_BITS };
 
 /* clang-format off */
-#define VARIANT(name, from, size) {{name, draw, NULL, NULL, NULL, 0, NULL, NULL, false}, from, size}
+#define VARIANT(called, from, block) {{.name = called, .loop = draw}, from, block}
 /* clang-format on */
 
 static const struct lanes_variant variants[] = {

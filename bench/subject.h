@@ -12,6 +12,21 @@
 
 #include <string.h>
 
+/* A condition variable that goes with a lock. */
+struct bench_cond_type {
+	void (*init)(void *c);	  /* NULL: zero bytes are one */
+	void (*destroy)(void *c); /* NULL: nothing need be done */
+	void (*wait)(void *c, void *l);
+	bool (*wait_for)(void *c, void *l, uint64_t ns); /* false: they have passed */
+	void (*signal)(void *c);
+	void (*broadcast)(void *c);
+};
+
+/* Room for any of them, kept off others' lines. */
+struct bench_cond {
+	PAWL_SEQUESTER unsigned char bytes[BENCH_LOCK_BYTES];
+};
+
 struct bench_subject {
 	const char *name;
 	/* Of a lock: the loop of the mutex workload, on a struct mutex_thread. Of a
@@ -23,9 +38,10 @@ struct bench_subject {
 	void (*lock)(void *l);
 	void (*unlock)(void *l);
 	size_t size;
-	void (*init)(void *l);	  /* NULL: zero bytes are an unlocked lock */
-	void (*destroy)(void *l); /* NULL: nothing need be done */
-	bool single;		  /* there can be but one such lock in a run */
+	void (*init)(void *l);		    /* NULL: zero bytes are an unlocked lock */
+	void (*destroy)(void *l);	    /* NULL: nothing need be done */
+	bool single;			    /* there can be but one such lock in a run */
+	const struct bench_cond_type *cond; /* NULL: it has none */
 };
 
 /* Makes an unlocked lock; end_lock() is its opposite. */
@@ -67,11 +83,16 @@ extern "C" {
  * NULL. */
 extern const struct bench_subject *const bench_subjects[];
 
+/* Those that have a condition variable, pawl's first. Ended by NULL. */
+extern const struct bench_subject *const bench_monitors[];
+
 /* The peers, one file each; those of libraries that were not there are absent. */
 extern const struct bench_subject bench_pthread, bench_pthread_adaptive;
 extern const struct bench_subject bench_nsync;
 extern const struct bench_subject bench_abseil;
 extern const struct bench_subject bench_tbb_mutex, bench_tbb_queuing_mutex;
+extern const struct bench_subject bench_parking_lot;
+extern const struct bench_subject bench_std;
 extern const struct bench_subject bench_ck_mcs, bench_ck_clh, bench_ck_ticket;
 
 #ifdef __cplusplus

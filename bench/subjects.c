@@ -73,6 +73,9 @@ const struct bench_subject *const bench_subjects[] = {
 	&bench_tbb_mutex,
 	&bench_tbb_queuing_mutex,
 #endif
+#ifdef BENCH_PARKING_LOT
+	&bench_parking_lot,
+#endif
 #ifdef BENCH_CK
 	&bench_ck_mcs,
 	&bench_ck_clh,

@@ -24,6 +24,16 @@ static inline uint64_t waits_now(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* What waits_now() says, as the system wants it. */
+static inline struct timespec waits_time(uint64_t ns)
+{
+	struct timespec time;
+
+	time.tv_sec = (time_t)(ns / 1000000000u);
+	time.tv_nsec = (long)(ns % 1000000000u);
+	return time;
+}
+
 /* 0 to 15 have a bucket each; above, three bits after the leading one count. */
 static inline unsigned waits_bucket(uint64_t ns)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Programs that `pawl bench --app` runs under the interposer. They know nothing of
- * pawl: whatever locks they take are those of the C++ library and of LevelDB.
+ * pawl: whatever locks they take are those of libraries and programs that know
+ * nothing of it either.
  *
  * usage: PROGRAM FOLDER THREADS SECONDS [WHAT]
  *
- * Prints operations a second, and the share of the least to the most progressed
- * thread; ends with status 3 if the data are not what they must be.
+ * Prints operations a second, the share of the least to the most progressed thread,
+ * and how many operations these were; ends with status 3 if the data are not what they must be.
  */
 #ifndef PAWL_BENCH_APP_H
 #define PAWL_BENCH_APP_H
@@ -57,8 +58,9 @@ template <typename Work> unsigned long measure(const app &app, Work work)
 	for (auto count : counts)
 		total += count;
 	auto ends = std::minmax_element(counts.begin(), counts.end());
-	std::printf("%.1f %.4f\n", static_cast<double>(total) / took.count(),
-		    static_cast<double>(*ends.first) / static_cast<double>(*ends.second));
+	std::printf("%.1f %.4f %lu\n", static_cast<double>(total) / took.count(),
+		    static_cast<double>(*ends.first) / static_cast<double>(*ends.second),
+		    total);
 	return total;
 }
 

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * LevelDB's readrandom: a database is filled, unless it is there already; then all
+ * WHAT is leveldb, LevelDB's readrandom: a database is filled, unless it is there already; then all
  * threads read random keys, which takes the one central mutex of the database
  * (Reciprocating paper, section 7.3; TWA paper, section 4.4).
+ *
+ * Or leveldb-write: every thread puts keys of its own into a new database, one at a
+ * time, as fillrandom does. Writers queue up with a condition variable each, and the
+ * first one writes for those behind it. In the end the last keys of each are read.
  *
  * Departs: 50 000 keys, all of which fit in the block cache, and a driver of our
  * own in place of db_bench.
@@ -103,6 +107,53 @@ static void read_and_sum(leveldb::DB &db, int threads, unsigned long reads)
 		    static_cast<unsigned long long>(sum.load()));
 }
 
+/* Keys of one thread do not meet another's. */
+static std::uint64_t key_by(int thread, unsigned long n)
+{
+	return (static_cast<std::uint64_t>(thread) << 40) + n * 2654435761u % (1u << 24);
+}
+
+static int measure_writes(const app &app)
+{
+	const std::string path = app.folder + "/leveldb-write";
+	std::vector<unsigned long> written(static_cast<std::size_t>(app.threads));
+	leveldb::Options options;
+	leveldb::DB *opened;
+
+	leveldb::DestroyDB(path, options);
+	options.create_if_missing = true;
+	if (!leveldb::DB::Open(options, path, &opened).ok())
+		return 1;
+	std::unique_ptr<leveldb::DB> db(opened);
+
+	measure(app, [&](int t, const std::atomic<bool> &stop) {
+		unsigned long &count = written[static_cast<std::size_t>(t)];
+
+		do {
+			const std::uint64_t n = key_by(t, count);
+
+			if (!db->Put(leveldb::WriteOptions(), key_of(n), value_of(n))
+				     .ok())
+				std::_Exit(1);
+			count++;
+		} while (!stop);
+		return count;
+	});
+	for (int t = 0; t < app.threads; t++) {
+		const unsigned long count = written[static_cast<std::size_t>(t)];
+
+		for (unsigned long i = count > 1000 ? count - 1000 : 0; i < count; i++) {
+			const std::uint64_t n = key_by(t, i);
+			std::string value;
+
+			if (!db->Get(leveldb::ReadOptions(), key_of(n), &value).ok() ||
+			    value != value_of(n))
+				return STATUS_WRONG;
+		}
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const app app = parse(argc, argv);
@@ -110,6 +161,8 @@ int main(int argc, char **argv)
 	leveldb::Options options;
 	leveldb::DB *opened;
 
+	if (app.what == "leveldb-write")
+		return measure_writes(app);
 	options.create_if_missing = true;
 	options.block_cache = cache.get();
 	if (!leveldb::DB::Open(options, app.folder + "/leveldb", &opened).ok())

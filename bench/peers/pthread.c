@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The mutex of the C library, normal and adaptive. */
+/* The mutex of the C library, normal and adaptive, and its condition variable. */
 #define _GNU_SOURCE
 #include "subject.h"
+#include "waits.h"
 
 #include <pthread.h>
 
 _Static_assert(sizeof(pthread_mutex_t) <= BENCH_LOCK_BYTES, "fits");
+_Static_assert(sizeof(pthread_cond_t) <= BENCH_LOCK_BYTES, "fits");
 
 static void init(void *l)
 {
@@ -27,6 +29,31 @@ static void unlock(void *l)
 	pthread_mutex_unlock(l);
 }
 
+static void wait(void *c, void *l)
+{
+	pthread_cond_wait(c, l);
+}
+
+static bool wait_for(void *c, void *l, uint64_t ns)
+{
+	const struct timespec end = waits_time(waits_now() + ns);
+
+	return pthread_cond_clockwait(c, l, CLOCK_MONOTONIC, &end) == 0;
+}
+
+static void signal(void *c)
+{
+	pthread_cond_signal(c);
+}
+
+static void broadcast(void *c)
+{
+	pthread_cond_broadcast(c);
+}
+
+static const struct bench_cond_type cond = {
+	.wait = wait, .wait_for = wait_for, .signal = signal, .broadcast = broadcast};
+
 DEFINE_SUBJECT_LOOPS(pthread, lock, unlock);
 
 const struct bench_subject bench_pthread = {.name = "pthread",
@@ -34,7 +61,8 @@ const struct bench_subject bench_pthread = {.name = "pthread",
 					    .lock = lock,
 					    .unlock = unlock,
 					    .size = sizeof(pthread_mutex_t),
-					    .init = init};
+					    .init = init,
+					    .cond = &cond};
 const struct bench_subject bench_pthread_adaptive = {.name = "pthread-adaptive",
 						     SUBJECT_LOOPS(pthread),
 						     .lock = lock,

@@ -24,9 +24,15 @@ static void mutex_unlock(void *l)
 
 DEFINE_SUBJECT_LOOPS(mutex, mutex_lock, mutex_unlock);
 
-const struct bench_subject bench_tbb_mutex = {
-	"tbb-mutex",	    SUBJECT_LOOPS(mutex), mutex_lock, mutex_unlock,
-	sizeof(tbb::mutex), mutex_init,		  NULL,	      false};
+const struct bench_subject bench_tbb_mutex = {"tbb-mutex",
+					      SUBJECT_LOOPS(mutex),
+					      mutex_lock,
+					      mutex_unlock,
+					      sizeof(tbb::mutex),
+					      mutex_init,
+					      NULL,
+					      false,
+					      NULL};
 
 /* A queuing mutex is taken by a scope: one lock a run, so one a thread will do. */
 static thread_local tbb::queuing_mutex::scoped_lock scope;
@@ -49,6 +55,12 @@ static void queuing_unlock(void *l)
 
 DEFINE_SUBJECT_LOOPS(queuing, queuing_lock, queuing_unlock);
 
-const struct bench_subject bench_tbb_queuing_mutex = {
-	"tbb-queuing-mutex",	    SUBJECT_LOOPS(queuing), queuing_lock, queuing_unlock,
-	sizeof(tbb::queuing_mutex), queuing_init,	    NULL,	  true};
+const struct bench_subject bench_tbb_queuing_mutex = {"tbb-queuing-mutex",
+						      SUBJECT_LOOPS(queuing),
+						      queuing_lock,
+						      queuing_unlock,
+						      sizeof(tbb::queuing_mutex),
+						      queuing_init,
+						      NULL,
+						      true,
+						      NULL};

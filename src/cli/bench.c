@@ -28,10 +28,15 @@ static bool is_help(const char *list)
 
 static void parse_preset(const char *option, const char *text, void *into)
 {
-	if (strcmp(text, "oversubscribe") != 0)
-		refuse("--%s: there is no preset '%s'; there is: oversubscribe", option,
-		       text);
-	*(bool *)into = true;
+	enum bench_preset *preset = into;
+
+	if (strcmp(text, "oversubscribe") == 0)
+		*preset = PRESET_OVERSUBSCRIBE;
+	else if (strcmp(text, "mutex") == 0)
+		*preset = PRESET_MUTEX;
+	else
+		refuse("--%s: there is no preset '%s'; there are: oversubscribe, mutex",
+		       option, text);
 }
 
 static size_t samples_in(const struct bench_plan *plan)
@@ -51,6 +56,8 @@ static int run(struct bench_plan *plan, json_t *context, bool json)
 	catch_interrupt();
 	noise_begin(&plan->noise);
 	measure_plan(plan);
+	end_quota();
+	end_beside();
 	noise_end(&plan->noise);
 	json_object_set_new(context, "noise", describe_noise(&plan->noise));
 	if (was_interrupted()) {
@@ -58,7 +65,10 @@ static int run(struct bench_plan *plan, json_t *context, bool json)
 		status = EXIT_INTERRUPTED;
 	}
 	if (samples_in(plan) > 0) {
-		report_bench(plan, usable_cpus());
+		if (plan->grid)
+			report_grid(plan, usable_cpus());
+		else
+			report_bench(plan, usable_cpus());
 		if (json)
 			write_result_file(json_pack("{s:i, s:s, s:O, s:o}", "schema", 1,
 						    "tool", "bench", "context", context,
@@ -97,6 +107,10 @@ int bench_main(int argc, char **argv)
 		 &request.cs},
 		{"ncs", "N", "outside of it (mutex: a random number in [0, N); 0)",
 		 parse_natural, &request.ncs},
+		{"producers", "N", "threads that put jobs into the queue (queue: 1)",
+		 parse_positive, &request.producers},
+		{"capacity", "N", "jobs that the queue has room for (queue: 64)",
+		 parse_positive, &request.capacity},
 		{"seconds", "S", "length of a run (0.5)", parse_seconds,
 		 &request.seconds},
 		{"warm-up", "S",
@@ -104,9 +118,15 @@ int bench_main(int argc, char **argv)
 		 &request.warm_up},
 		{"runs", "R", "runs of each lock at each number of threads (5)",
 		 parse_positive, &request.runs},
+		{"beside", "N", "other processes that use the CPUs meanwhile (0)",
+		 parse_natural, &request.setting.beside},
+		{"quota", "P", "limit of CPU time, in percent of one CPU (none)",
+		 parse_positive, &request.setting.quota},
 		{"preset", "NAME",
-		 "oversubscribe: 1, 2, 4 ... up to 32 times the CPUs, locks that sleep",
-		 parse_preset, &request.oversubscribe},
+		 "oversubscribe: 1, 2, 4 ... up to 32 times the CPUs, locks that sleep;\n"
+		 "                     mutex: our mutex in every cell, times the best "
+		 "peer",
+		 parse_preset, &request.preset},
 		{"json", "FILE", "write context and every sample to FILE; - is stdout",
 		 parse_text, &request.json},
 		{"quick", NULL, "unless said otherwise: 3 runs of 0.1 s, up to 2 threads",
@@ -148,9 +168,11 @@ int bench_main(int argc, char **argv)
 		return 0;
 	}
 	plan = make_plan(&request, cpus);
-	check_threads(&plan, request.oversubscribe, cpus);
+	check_threads(&plan, request.preset != PRESET_NONE, cpus);
 	if (request.json != NULL)
 		open_result_file("json", request.json);
+	begin_beside(request.dry_run ? 0 : plan.setting.beside);
+	begin_quota(plan.setting.quota); /* which is not for those beside */
 	if (request.dry_run) {
 		print_plan(&plan);
 	} else {
@@ -158,6 +180,7 @@ int bench_main(int argc, char **argv)
 		fprintf(stderr, "about %.0f s in all\n", ceil(plan_length(&plan)));
 		json_object_set_new(context, "seed",
 				    json_integer((json_int_t)request.seed));
+		json_object_update_new(context, describe_setting(&plan.setting));
 		status = run(&plan, context, request.json != NULL);
 	}
 	free_plan(&plan);

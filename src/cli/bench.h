@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pawl bench: bench.c reads the options, bench_plan.c makes the cells to be
- * measured, bench_run.c measures them, bench_report.c says what came out. An app,
+ * measured, bench_beside.c and bench_quota.c make the machine busy or small,
+ * bench_run.c measures them, bench_report.c says what came out. An app,
  * in bench_app.c, is a workload that is a program of its own.
  */
 #ifndef PAWL_CLI_BENCH_H
@@ -14,16 +15,31 @@
 #include <jansson.h>
 #include <stddef.h>
 
+/* What the machine is to be like. */
+struct bench_setting {
+	int beside; /* other processes that compute */
+	int quota;  /* CPU time, in percent of one CPU; 0: no limit */
+};
+
+enum bench_preset {
+	PRESET_NONE,
+	PRESET_OVERSUBSCRIBE, /* more threads than CPUs, locks that sleep */
+	PRESET_MUTEX,	      /* MutexBench in all its cells, our mutex and its peers */
+};
+
 /* What was asked for; 0 and NULL stand for "not said". */
 struct bench_request {
 	const char *workloads, *apps, *locks; /* lists of names */
 	struct numbers threads;
 	int cs, ncs; /* -1: not said */
+	int producers, capacity;
+	struct bench_setting setting;
 	int runs;
 	double seconds, warm_up;
 	uint64_t seed;
 	const char *json;
-	bool quick, dry_run, oversubscribe;
+	enum bench_preset preset;
+	bool quick, dry_run;
 };
 
 /* What one run gave. */
@@ -46,7 +62,7 @@ struct bench_cell {
 	struct waits waits;
 };
 
-/* One workload. */
+/* One workload with sections of one length; its next of kin stand beside it. */
 struct bench_part {
 	const struct workload *workload;
 	struct bench_shape shape; /* but for the threads, which vary */
@@ -60,6 +76,8 @@ struct bench_plan {
 	size_t runs;	 /* of each cell */
 	bool time_waits; /* in one run more */
 	uint64_t seed;
+	struct bench_setting setting;
+	bool grid;	    /* many cells, to be reported as such */
 	struct noise noise; /* meanwhile */
 };
 
@@ -73,6 +91,7 @@ void print_plan(const struct bench_plan *plan);
 /* In seconds, about. */
 double plan_length(const struct bench_plan *plan);
 
+/* Of the workloads that are not meant for more threads than CPUs. */
 int most_threads(const struct bench_plan *plan);
 
 /* The apps, ended by NULL, on the locks that can be put under a program, and on
@@ -85,6 +104,16 @@ void require_app(const struct workload *app);
 /* Prints them, for those who ask which there are. */
 void print_workloads(const struct workload *const *list);
 
+/* Starts so many processes that do nothing but compute; and ends them. They end
+ * with this one in any case. */
+void begin_beside(int processes);
+void end_beside(void);
+
+/* Limits this process, and what it starts, to so many percent of one CPU (0: does
+ * not) until end_quota() or the end; refuses if that is not to be had. */
+void begin_quota(int percent);
+void end_quota(void);
+
 /* Measures everything, until done or interrupted. */
 void measure_plan(struct bench_plan *plan);
 
@@ -92,6 +121,13 @@ void measure_plan(struct bench_plan *plan);
  * cannot be trusted on a machine of so many CPUs, and ends with a sentence for
  * each. */
 void report_bench(const struct bench_plan *plan, int cpus);
+
+/* Instead, of a plan that compares its first subject with all others in many cells:
+ * a line for each, and which cells are worst. */
+void report_grid(const struct bench_plan *plan, int cpus);
+
+/* The setting, as members of the context and of every result. */
+json_t *describe_setting(const struct bench_setting *setting);
 
 /* The results as the value of "results". */
 json_t *describe_bench(const struct bench_plan *plan);

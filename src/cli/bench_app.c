@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -66,8 +67,8 @@ static void find_app(const char *app, char *path, size_t size)
 
 	snprintf(name, sizeof(name), "pawl-apps/%.*s", (int)strcspn(app, "-"), app);
 	if (!find_companion(name, path, size))
-		refuse("--app: '%s' was not built; install libleveldb-dev and build pawl "
-		       "again, without sanitizers, or name other apps",
+		refuse("--app: '%s' was not built; install what it needs ('make deps') "
+		       "and build pawl again, without sanitizers, or name other apps",
 		       app);
 }
 
@@ -78,14 +79,15 @@ void require_app(const struct workload *app)
 	find_app(app->name, path, sizeof(path));
 }
 
-/* What the program printed: operations a second, and fairness. */
+/* What the program printed: operations a second, fairness, operations. */
 static bool read_result(int file, struct bench_outcome *outcome)
 {
 	char text[128];
 	ssize_t length = pread(file, text, sizeof(text) - 1, 0);
 
 	text[length < 0 ? 0 : length] = '\0';
-	return sscanf(text, "%lf %lf", &outcome->ops_per_s, &outcome->fairness) == 2;
+	return sscanf(text, "%lf %lf %" SCNu64, &outcome->ops_per_s, &outcome->fairness,
+		      &outcome->episodes) == 3;
 }
 
 static void complain(const char *app, const char *lock,
@@ -132,92 +134,50 @@ static bool run_app(const char *app, const struct bench_subject *subject,
 		    !read_result(out, outcome))
 			complain(app, subject->name, &ended);
 		outcome->value = outcome->ops_per_s;
-		outcome->episodes = (uint64_t)(outcome->ops_per_s * shape->seconds);
 		outcome->cpu_seconds = ended.cpu_s;
 		outcome->context_switches = (long)ended.context_switches;
 		outcome->figures[0] = ended.max_rss / (1 << 20);
+		outcome->figures[1] = ended.wall_s;
+		outcome->figures[2] = 1e9 * ended.cpu_s / (double)outcome->episodes;
+		outcome->figures[3] = ended.context_switches / (double)outcome->episodes;
 	}
 	close(nothing);
 	close(out);
 	return started;
 }
 
-static bool run_leveldb(const struct bench_subject *subject,
-			const struct bench_shape *shape, struct bench_outcome *outcome)
-{
-	return run_app("leveldb", subject, shape, outcome);
-}
-
-static bool run_throw(const struct bench_subject *subject,
-		      const struct bench_shape *shape, struct bench_outcome *outcome)
-{
-	return run_app("throw", subject, shape, outcome);
-}
-
-static bool run_exchange(const struct bench_subject *subject,
-			 const struct bench_shape *shape, struct bench_outcome *outcome)
-{
-	return run_app("stdatomic-exchange", subject, shape, outcome);
-}
-
-static bool run_cas(const struct bench_subject *subject, const struct bench_shape *shape,
-		    struct bench_outcome *outcome)
-{
-	return run_app("stdatomic-cas", subject, shape, outcome);
-}
-
 /* glibc, then the locks that are offered; filled by bench_apps(). */
 static struct bench_subject subjects[SUBJECTS_MAX];
 static const struct bench_subject *offered[SUBJECTS_MAX + 1];
 
-static const struct workload leveldb = {
-	.name = "leveldb",
-	.about = "random reads from a LevelDB database",
-	.source = "Reciprocating paper 7.3, TWA paper 4.4",
-	.unit = "ops/s",
-	.run = run_leveldb,
-	.subjects = offered,
-	.reference = PLAIN,
-	.figures = {"peak_mib"},
-};
-
-static const struct workload throwing = {
-	.name = "throw",
-	.about = "C++ exceptions thrown and caught by all threads",
-	.source = "TWA paper 4.2",
-	.unit = "ops/s",
-	.run = run_throw,
-	.subjects = offered,
-	.reference = PLAIN,
-	.figures = {"peak_mib"},
-};
-
-static const struct workload exchanging = {
-	.name = "stdatomic-exchange",
-	.about = "exchange of a std::atomic of 20 bytes",
-	.source = "Reciprocating paper 7.2, Figure 2a",
-	.unit = "ops/s",
-	.run = run_exchange,
-	.subjects = offered,
-	.reference = PLAIN,
-	.figures = {"peak_mib"},
-};
-
-static const struct workload swapping = {
-	.name = "stdatomic-cas",
-	.about = "compare-and-swap of a std::atomic of 20 bytes",
-	.source = "Reciprocating paper 7.2, Figure 2b",
-	.unit = "ops/s",
-	.run = run_cas,
-	.subjects = offered,
-	.reference = PLAIN,
-	.figures = {"peak_mib"},
-};
+/* Each app's run(), which has to know its name, and the app. */
+#define APP(id, app_name, app_about, app_source)                                       \
+	static bool run_##id(const struct bench_subject *subject,                      \
+			     const struct bench_shape *shape,                          \
+			     struct bench_outcome *outcome)                            \
+	{                                                                              \
+		return run_app(app_name, subject, shape, outcome);                     \
+	}                                                                              \
+	static const struct workload app_##id = {                                      \
+		.name = app_name,                                                      \
+		.about = app_about,                                                    \
+		.source = app_source,                                                  \
+		.unit = "ops/s",                                                       \
+		.run = run_##id,                                                       \
+		.subjects = offered,                                                   \
+		.reference = PLAIN,                                                    \
+		.figures = {"peak_mib", "wall_s", "cpu_ns_per_op", "switches_per_op"}, \
+	};
+#include "apps/apps.def"
+#undef APP
 
 const struct workload *const *bench_apps(void)
 {
-	static const struct workload *const apps[] = {&leveldb, &throwing, &exchanging,
-						      &swapping, NULL};
+	static const struct workload *const apps[] = {
+#define APP(id, ...) &app_##id,
+#include "apps/apps.def"
+#undef APP
+		NULL};
 	const struct lock_type *type;
 	size_t n = 0;
 

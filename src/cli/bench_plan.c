@@ -152,6 +152,26 @@ static bool stands_out(const char *name)
 	return strcmp(name, "pthread") == 0;
 }
 
+/* Whom the mutex is measured by: what programs take where ours could be. */
+static bool rivals(const char *name)
+{
+	static const char *const names[] = {"mutex",  "pthread",   "nsync",
+					    "abseil", "tbb-mutex", "parking-lot"};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+static bool is_default(enum bench_preset preset, const char *name)
+{
+	if (preset == PRESET_MUTEX)
+		return rivals(name);
+	return preset == PRESET_OVERSUBSCRIBE ? sleeps(name) : stands_out(name);
+}
+
 static bool fits(const struct workload *workload, const struct bench_subject *subject)
 {
 	return !workload->many_locks || !subject->single;
@@ -165,7 +185,7 @@ static void default_subjects(const struct bench_request *request,
 
 	for (; *s != NULL; s++) {
 		const char *name = (*s)->name;
-		bool wanted = request->oversubscribe ? sleeps(name) : stands_out(name);
+		bool wanted = is_default(request->preset, name);
 
 		if (own && lock_type_find(name) == NULL)
 			wanted = true; /* no lock of ours, but a variant */
@@ -246,24 +266,43 @@ static void default_threads(struct numbers *threads, int most)
 	add_number(threads, most);
 }
 
+/* What was said of something that the workload has (0: it has not). */
+static int chosen(int said, uint32_t otherwise)
+{
+	return said > 0 && otherwise > 0 ? said : (int)otherwise;
+}
+
+/* Someone besides the producers must be there. */
+static int least_threads(const struct bench_request *request,
+			 const struct workload *workload)
+{
+	int producers = chosen(request->producers, workload->producers);
+
+	return producers < workload->least_threads ? workload->least_threads
+						   : producers + 1;
+}
+
 /* Those of --threads, or of the default, that the workload can run with. */
 static struct numbers threads_for(const struct bench_request *request,
 				  const struct workload *workload, int cpus)
 {
 	struct numbers wanted = request->threads, threads = {0};
+	int least = least_threads(request, workload);
 	size_t i;
 
 	if (wanted.count == 0)
-		default_threads(&wanted, request->oversubscribe	      ? 32 * cpus
+		default_threads(&wanted, request->preset == PRESET_OVERSUBSCRIBE
+						 ? 32 * cpus
 					 : request->quick && cpus > 2 ? 2
+					 : workload->outnumbers	      ? 4 * cpus
 								      : cpus);
 	for (i = 0; i < wanted.count; i++)
-		if (wanted.values[i] >= workload->least_threads &&
+		if (wanted.values[i] >= least &&
 		    (workload->most_threads == 0 ||
 		     wanted.values[i] <= workload->most_threads))
 			add_number(&threads, wanted.values[i]);
 	if (threads.count == 0 && request->threads.count == 0)
-		add_number(&threads, workload->least_threads);
+		add_number(&threads, least);
 	return threads;
 }
 
@@ -271,7 +310,8 @@ static struct numbers threads_for(const struct bench_request *request,
 
 /* Fills *part; returns false if nothing of the workload was asked for. */
 static bool plan_part(const struct bench_request *request,
-		      const struct workload *workload, int cpus, struct bench_part *part)
+		      const struct workload *workload, int cs, int ncs, int cpus,
+		      struct bench_part *part)
 {
 	struct lookup lookup = {.workload = workload};
 	struct subjects *subjects = &lookup.subjects;
@@ -291,17 +331,17 @@ static bool plan_part(const struct bench_request *request,
 	}
 	if (threads.count == 0) {
 		warn("%s: left out, for it needs %d%s threads; add that to --threads",
-		     workload->name, workload->least_threads,
+		     workload->name, least_threads(request, workload),
 		     workload->least_threads == workload->most_threads ? "" : " or more");
 		return false;
 	}
 	part->workload = workload;
 	part->shape.seconds = request->seconds;
 	part->shape.warm_up = workload->warms_up ? request->warm_up : 0;
-	part->shape.cs = sections && request->cs >= 0 ? (uint32_t)request->cs
-						      : workload->cs;
-	part->shape.ncs = sections && request->ncs >= 0 ? (uint32_t)request->ncs
-							: workload->ncs;
+	part->shape.cs = sections && cs >= 0 ? (uint32_t)cs : workload->cs;
+	part->shape.ncs = sections && ncs >= 0 ? (uint32_t)ncs : workload->ncs;
+	part->shape.producers = (uint32_t)chosen(request->producers, workload->producers);
+	part->shape.capacity = (uint32_t)chosen(request->capacity, workload->capacity);
 	part->count = threads.count * subjects->count;
 	part->cells = allocate(part->count, sizeof(*part->cells));
 	for (i = 0; i < threads.count; i++)
@@ -316,39 +356,106 @@ static bool plan_part(const struct bench_request *request,
 	return true;
 }
 
-static bool has_sections(const struct bench_plan *plan)
+static bool has_sections(const struct workload *workload)
+{
+	return workload->cs > 0;
+}
+
+static bool has_queue(const struct workload *workload)
+{
+	return workload->capacity > 0;
+}
+
+static bool any(const struct bench_plan *plan, bool (*has)(const struct workload *))
 {
 	size_t i;
 
 	for (i = 0; i < plan->count; i++)
-		if (plan->parts[i].workload->cs > 0)
+		if (has(plan->parts[i].workload))
 			return true;
 	return false;
 }
 
-struct bench_plan make_plan(struct bench_request *request, int cpus)
+/* The lengths of sections of the preset mutex, and its threads. */
+static const int grid_cs[] = {1, 100}, grid_ncs[] = {0, 250, 2500},
+		 grid_threads[] = {1, 2, 4, 8, 16, 64};
+enum {
+	GRID_CS = sizeof(grid_cs) / sizeof(grid_cs[0]),
+	GRID_NCS = sizeof(grid_ncs) / sizeof(grid_ncs[0]),
+	GRID_THREADS = sizeof(grid_threads) / sizeof(grid_threads[0]),
+};
+
+/* Says what was not said. */
+static void complete(struct bench_request *request)
 {
-	struct bench_plan plan = {.seed = request->seed, .time_waits = !request->quick};
-	struct selection selection = select_workloads(request);
+	bool grid = request->preset == PRESET_MUTEX;
 	size_t i;
 
+	if (grid && (request->workloads != NULL || request->apps != NULL))
+		refuse("--preset mutex is about the workload mutex; leave out --workload "
+		       "and --app");
+	if (grid && request->threads.count == 0)
+		for (i = 0; i < GRID_THREADS; i++)
+			add_number(&request->threads, grid_threads[i]);
 	if (request->seconds == 0)
-		request->seconds = request->quick ? 0.1 : 0.5;
+		request->seconds = request->quick ? 0.1 : grid ? 0.2 : 0.5;
 	if (request->runs == 0)
-		request->runs = request->quick ? 3 : 5;
+		request->runs = request->quick ? 3 : grid ? 7 : 5;
+}
+
+/* A part for each length of sections; --cs and --ncs leave but one of each. */
+static void plan_grid(const struct bench_request *request, int cpus,
+		      struct bench_plan *plan)
+{
+	int cs_count = request->cs >= 0 ? 1 : GRID_CS;
+	int ncs_count = request->ncs >= 0 ? 1 : GRID_NCS;
+	int i, j;
+
+	plan->grid = true;
+	plan->parts = allocate((size_t)(cs_count * ncs_count), sizeof(*plan->parts));
+	for (i = 0; i < cs_count; i++)
+		for (j = 0; j < ncs_count; j++)
+			plan->count += plan_part(
+				request, workloads[0],
+				request->cs >= 0 ? request->cs : grid_cs[i],
+				request->ncs >= 0 ? request->ncs : grid_ncs[j], cpus,
+				&plan->parts[plan->count]);
+	if (plan->count > 0 && plan->parts->count == request->threads.count)
+		refuse("--preset mutex compares the first of --locks with the others; "
+		       "name two or more");
+}
+
+struct bench_plan make_plan(struct bench_request *request, int cpus)
+{
+	struct bench_plan plan = {.seed = request->seed,
+				  .setting = request->setting,
+				  .time_waits = !request->quick};
+	struct selection selection;
+	size_t i;
+
+	complete(request);
+	selection = select_workloads(request);
 	plan.runs = (size_t)request->runs;
 	selected = &selection;
 	if (request->locks != NULL)
 		each_item("locks", request->locks, check_subject, NULL);
-	plan.parts = allocate(selection.count, sizeof(*plan.parts));
-	for (i = 0; i < selection.count; i++)
-		plan.count += plan_part(request, selection.list[i], cpus,
-					&plan.parts[plan.count]);
+	if (request->preset == PRESET_MUTEX) {
+		plan_grid(request, cpus, &plan);
+	} else {
+		plan.parts = allocate(selection.count, sizeof(*plan.parts));
+		for (i = 0; i < selection.count; i++)
+			plan.count += plan_part(request, selection.list[i], request->cs,
+						request->ncs, cpus,
+						&plan.parts[plan.count]);
+	}
 	selected = NULL;
 	if (plan.count == 0)
 		refuse("nothing is left to be measured; change --threads or --locks");
-	if ((request->cs >= 0 || request->ncs >= 0) && !has_sections(&plan))
+	if ((request->cs >= 0 || request->ncs >= 0) && !any(&plan, has_sections))
 		warn("--cs and --ncs change nothing here; --workload mutex has both");
+	if ((request->producers > 0 || request->capacity > 0) && !any(&plan, has_queue))
+		warn("--producers and --capacity change nothing here; --workload queue "
+		     "has both");
 	return plan;
 }
 
@@ -386,7 +493,8 @@ int most_threads(const struct bench_plan *plan)
 
 	for (i = 0; i < plan->count; i++)
 		for (j = 0; j < plan->parts[i].count; j++)
-			if (plan->parts[i].cells[j].threads > most)
+			if (plan->parts[i].cells[j].threads > most &&
+			    !plan->parts[i].workload->outnumbers)
 				most = plan->parts[i].cells[j].threads;
 	return most;
 }
@@ -398,6 +506,9 @@ static void print_part(const struct bench_part *part)
 	printf("workload %s", part->workload->name);
 	if (part->shape.cs > 0)
 		printf(", cs %u, ncs %u", part->shape.cs, part->shape.ncs);
+	if (part->shape.capacity > 0)
+		printf(", producers %u, capacity %u", part->shape.producers,
+		       part->shape.capacity);
 	printf("\nlocks:");
 	for (i = 0; i < part->count && part->cells[i].threads == part->cells->threads;
 	     i++)
@@ -415,6 +526,11 @@ void print_plan(const struct bench_plan *plan)
 
 	for (i = 0; i < plan->count; i++)
 		print_part(&plan->parts[i]);
+	if (plan->setting.beside > 0)
+		printf("beside %d busy process%s\n", plan->setting.beside,
+		       plan->setting.beside == 1 ? "" : "es");
+	if (plan->setting.quota > 0)
+		printf("limited to %d %% of a CPU\n", plan->setting.quota);
 	printf("%zu runs of %g s; about %.0f s in all\n", plan->runs,
 	       plan->parts->shape.seconds, ceil(plan_length(plan)));
 }

@@ -14,7 +14,9 @@
 static const double widest_error = 0.10;
 
 struct row {
+	const struct bench_setting *setting;
 	const struct workload *workload;
+	const struct bench_part *part;
 	const struct bench_cell *cell;
 	struct interval value; /* what is ranked */
 	double spread;	       /* relative */
@@ -45,11 +47,14 @@ static double median_of(const struct bench_cell *cell, size_t offset)
 	return median;
 }
 
-static struct row make_row(const struct bench_part *part, const struct bench_cell *cell)
+static struct row make_row(const struct bench_plan *plan, const struct bench_part *part,
+			   const struct bench_cell *cell)
 {
 	double *values = column(cell, COLUMN(value));
 	struct estimate estimate = estimate_median(values, cell->runs);
-	struct row row = {.workload = part->workload,
+	struct row row = {.setting = &plan->setting,
+			  .workload = part->workload,
+			  .part = part,
 			  .cell = cell,
 			  .value = median_interval(values, cell->runs),
 			  .spread = estimate.error / estimate.value};
@@ -69,14 +74,14 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Makes the ranked rows of the cells that were measured at all. */
-static size_t rank(const struct bench_part *part, size_t first, size_t count,
-		   struct row *rows)
+static size_t rank(const struct bench_plan *plan, const struct bench_part *part,
+		   size_t first, size_t count, struct row *rows)
 {
 	size_t i, n = 0;
 
 	for (i = first; i < first + count; i++)
 		if (part->cells[i].runs > 0)
-			rows[n++] = make_row(part, &part->cells[i]);
+			rows[n++] = make_row(plan, part, &part->cells[i]);
 	qsort(rows, n, sizeof(*rows), by_value);
 	return n;
 }
@@ -93,10 +98,19 @@ static const struct row *find_reference(const struct row *rows, size_t n)
 	return &rows[n - 1];
 }
 
+static void print_setting(const struct bench_setting *setting)
+{
+	if (setting->beside > 0)
+		printf(", beside %d", setting->beside);
+	if (setting->quota > 0)
+		printf(", quota %d %%", setting->quota);
+}
+
 static void print_heading(const struct row *rows)
 {
 	printf("%s, %d thread%s", rows->workload->name, rows->cell->threads,
 	       rows->cell->threads == 1 ? "" : "s");
+	print_setting(rows->setting);
 }
 
 /* A figure that does not exist leaves its place empty. */
@@ -125,8 +139,10 @@ static void print_rows(const struct row *rows, size_t n)
 		const struct bench_cell *cell = rows[i].cell;
 		struct interval times = interval_ratio(rows[i].value, reference->value);
 
-		printf("  %-20s %12.3f %6.1f %%", cell->subject->name,
-		       rows[i].value.median / (rate ? 1e6 : 1), 100 * rows[i].spread);
+		double value = rows[i].value.median / (rate ? 1e6 : 1);
+
+		printf("  %-20s %12.*f %6.1f %%", cell->subject->name,
+		       value < 0.1 ? 5 : 3, value, 100 * rows[i].spread);
 		print_figure(9, 2, median_of(cell, COLUMN(fairness)));
 		for (f = 0; f < WORKLOAD_FIGURES && workload->figures[f] != NULL; f++)
 			print_figure(16, 2, median_of(cell, COLUMN(figures[f])));
@@ -287,7 +303,7 @@ static void each_group(const struct bench_plan *plan,
 			rows = calloc(count, sizeof(*rows));
 			if (rows == NULL)
 				give_up("out of memory");
-			n = rank(part, first, count, rows);
+			n = rank(plan, part, first, count, rows);
 			if (n > 0)
 				show(rows, n);
 			free(rows);
@@ -303,6 +319,110 @@ void report_bench(const struct bench_plan *plan, int cpus)
 	each_group(plan, gather_errors);
 	warn_of_errors(noise_remedy(&plan->noise, cpus));
 	each_group(plan, print_sentence);
+}
+
+/* The grid: one subject against the best of the others. */
+
+struct grid_line {
+	uint32_t cs, ncs;
+	int threads;
+	const char *peer;
+	struct interval times; /* the best peer */
+};
+
+static struct {
+	size_t count;
+	struct grid_line *lines;
+} grid;
+
+/* That of the plan's first subject; NULL if an interrupt came before it. */
+static const struct row *find_first(const struct row *rows, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (rows[i].cell->subject == rows[i].part->cells->subject)
+			return &rows[i];
+	return NULL;
+}
+
+static double longest_ms(const struct row *row)
+{
+	return row->cell->timed ? 1e-6 * (double)row->cell->waits.longest : NAN;
+}
+
+static void print_grid_line(const struct row *rows, size_t n)
+{
+	const struct row *ours = find_first(rows, n);
+	const struct row *best = ours == rows ? rows + 1 : rows, *reference;
+	struct grid_line *line;
+
+	if (ours == NULL || n < 2)
+		return;
+	reference = find_reference(rows, n);
+	line = &grid.lines[grid.count++];
+	*line = (struct grid_line){ours->part->shape.cs, ours->part->shape.ncs,
+				   ours->cell->threads, best->cell->subject->name,
+				   interval_ratio(ours->value, best->value)};
+	printf("%5u %5u %4d %9.3f %6.2f (%.2f to %.2f) %-11s", line->cs, line->ncs,
+	       line->threads, ours->value.median / 1e6, line->times.median,
+	       line->times.low, line->times.high, line->peer);
+	print_figure(8, 2, median_of(ours->cell, COLUMN(fairness)));
+	print_figure(8, 2, longest_ms(ours));
+	print_figure(8, 2, longest_ms(reference));
+	print_figure(8, 1, median_of(ours->cell, COLUMN(cpu_ns)));
+	print_figure(8, 1, median_of(best->cell, COLUMN(cpu_ns)));
+	printf("\n");
+}
+
+static int by_times(const void *a, const void *b)
+{
+	double x = ((const struct grid_line *)a)->times.median;
+	double y = ((const struct grid_line *)b)->times.median;
+
+	return (x > y) - (x < y);
+}
+
+static size_t cells_in(const struct bench_plan *plan)
+{
+	size_t i, cells = 0;
+
+	for (i = 0; i < plan->count; i++)
+		cells += plan->parts[i].count;
+	return cells;
+}
+
+void report_grid(const struct bench_plan *plan, int cpus)
+{
+	enum { WORST = 5 };
+	const char *ours = plan->parts->cells->subject->name;
+	size_t i;
+
+	grid.lines = calloc(cells_in(plan), sizeof(*grid.lines));
+	if (grid.lines == NULL)
+		give_up("out of memory");
+	printf("%s", ours);
+	print_setting(&plan->setting);
+	printf(" times the best of the others; waits in ms, beside pthread's; CPU time "
+	       "in "
+	       "ns, beside that of the best\n");
+	printf("%5s %5s %4s %9s %6s %-14s %-11s %8s %8s %8s %8s %8s\n", "cs", "ncs", "T",
+	       "million/s", "times", "(interval)", "best", "fairness", "longest",
+	       "pthread", "CPU ns", "best");
+	each_group(plan, print_grid_line);
+	fflush(stdout);
+	each_group(plan, gather_errors);
+	warn_of_errors(noise_remedy(&plan->noise, cpus));
+	qsort(grid.lines, grid.count, sizeof(*grid.lines), by_times);
+	for (i = 0; i < grid.count && i < WORST; i++)
+		printf("%s cs %u, ncs %u, %d thread%s: %.2f (%.2f to %.2f) times %s\n",
+		       i == 0 ? "worst:" : "      ", grid.lines[i].cs, grid.lines[i].ncs,
+		       grid.lines[i].threads, grid.lines[i].threads == 1 ? "" : "s",
+		       grid.lines[i].times.median, grid.lines[i].times.low,
+		       grid.lines[i].times.high, grid.lines[i].peer);
+	free(grid.lines);
+	grid.lines = NULL;
+	grid.count = 0;
 }
 
 /* JSON. */
@@ -338,6 +458,12 @@ static json_t *describe_samples(const struct bench_cell *cell)
 	return samples;
 }
 
+json_t *describe_setting(const struct bench_setting *setting)
+{
+	return json_pack("{s:i, s:o}", "beside", setting->beside, "quota_percent",
+			 setting->quota > 0 ? json_integer(setting->quota) : json_null());
+}
+
 static json_t *describe_row(const struct bench_part *part, const struct row *row)
 {
 	const struct bench_cell *cell = row->cell;
@@ -352,6 +478,12 @@ static json_t *describe_row(const struct bench_part *part, const struct row *row
 		row->value.high, "confidence", row->value.confidence, "samples",
 		describe_samples(cell));
 
+	if (part->shape.capacity > 0)
+		json_object_update_new(
+			result, json_pack("{s:I, s:I}", "producers",
+					  (json_int_t)part->shape.producers, "capacity",
+					  (json_int_t)part->shape.capacity));
+	json_object_update_new(result, describe_setting(row->setting));
 	json_object_set_new(result, "warm_up", json_real(part->shape.warm_up));
 	json_object_set_new(result, "spread", number_or_null(row->spread));
 	json_object_set_new(result, "median_ops_per_s",
@@ -382,7 +514,7 @@ json_t *describe_bench(const struct bench_plan *plan)
 
 			if (part->cells[j].runs == 0)
 				continue;
-			row = make_row(part, &part->cells[j]);
+			row = make_row(plan, part, &part->cells[j]);
 			json_array_append_new(list, describe_row(part, &row));
 		}
 	return list;

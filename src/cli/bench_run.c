@@ -19,9 +19,16 @@ static void measure_cell(const struct bench_part *part, struct bench_cell *cell,
 	shape.threads = cell->threads;
 	shape.seed = seed;
 	shape.time_waits = time_waits;
-	if (!part->workload->run(cell->subject, &shape, &outcome))
+	if (!part->workload->run(cell->subject, &shape, &outcome)) {
+		if (errno == ETIMEDOUT)
+			give_up("'%s' hangs with %d thread(s), workload %s: a thread "
+				"waits "
+				"for a lock or a signal that does not come; do not use "
+				"it, and report it",
+				cell->subject->name, cell->threads, part->workload->name);
 		give_up("cannot start %d threads: %s; lower --threads", cell->threads,
 			strerror(errno));
+	}
 	if (!outcome.exclusive)
 		give_up("EXCLUSION VIOLATED by '%s' with %d thread(s), workload %s: "
 			"what the threads did is not what the shared data say; do not "
@@ -49,23 +56,39 @@ struct progress {
 	size_t done, total;
 };
 
+static size_t cells_of(const struct bench_part *parts, size_t count)
+{
+	size_t i, cells = 0;
+
+	for (i = 0; i < count; i++)
+		cells += parts[i].count;
+	return cells;
+}
+
 /* Every round measures every cell once, in an order of its own, so that
  * whatever else the machine does falls on all of them alike. The last round is
  * the one that times waits, if there is one: it would slow the others down. */
-static uint64_t measure_part(struct bench_part *part, size_t runs, bool time_waits,
-			     uint64_t seed, struct progress *progress)
+static uint64_t measure_parts(struct bench_part *parts, size_t count, size_t runs,
+			      bool time_waits, uint64_t seed, struct progress *progress)
 {
-	size_t *order = calloc(part->count, sizeof(*order));
+	size_t cells = cells_of(parts, count);
+	size_t *order = calloc(cells, sizeof(*order));
 	size_t rounds = runs + time_waits, i, round;
 
 	if (order == NULL)
 		give_up("out of memory");
-	for (i = 0; i < part->count; i++)
+	for (i = 0; i < cells; i++)
 		order[i] = i;
 	for (round = 0; round < rounds; round++) {
-		seed = lcg_shuffle(order, part->count, seed);
-		for (i = 0; i < part->count && !crew_interrupted(); i++) {
-			struct bench_cell *cell = &part->cells[order[i]];
+		seed = lcg_shuffle(order, cells, seed);
+		for (i = 0; i < cells && !crew_interrupted(); i++) {
+			size_t n = order[i];
+			struct bench_part *part = parts;
+			struct bench_cell *cell;
+
+			for (; n >= part->count; part++)
+				n -= part->count;
+			cell = &part->cells[n];
 
 			show_progress(progress->done, progress->total,
 				      "run %zu of %zu: %s, %s, %d thread%s",
@@ -86,19 +109,32 @@ static bool times_waits(const struct bench_plan *plan, const struct bench_part *
 	return plan->time_waits && part->workload->times_waits;
 }
 
+/* How many parts from here on are of one workload. */
+static size_t kin_of(const struct bench_plan *plan, size_t first)
+{
+	size_t n = 1;
+
+	while (first + n < plan->count &&
+	       plan->parts[first + n].workload == plan->parts[first].workload)
+		n++;
+	return n;
+}
+
 /* One workload after the other: their figures are not compared. */
 void measure_plan(struct bench_plan *plan)
 {
 	struct progress progress = {0};
 	uint64_t seed = plan->seed;
-	size_t i;
+	size_t i, kin;
 
 	for (i = 0; i < plan->count; i++)
 		progress.total += plan->parts[i].count *
 				  (plan->runs + times_waits(plan, &plan->parts[i]));
 	expect_seconds(plan_length(plan));
-	for (i = 0; i < plan->count; i++)
-		seed = measure_part(&plan->parts[i], plan->runs,
-				    times_waits(plan, &plan->parts[i]), seed, &progress);
+	for (i = 0; i < plan->count; i += kin) {
+		kin = kin_of(plan, i);
+		seed = measure_parts(&plan->parts[i], kin, plan->runs,
+				     times_waits(plan, &plan->parts[i]), seed, &progress);
+	}
 	end_progress();
 }

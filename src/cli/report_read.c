@@ -160,6 +160,16 @@ static const char *program_of(const struct report_file *file)
 	return file->path;
 }
 
+/* Adds ", key n" to the text, if the result says so; 0 is what goes without saying. */
+static void append_setting(char *text, size_t room, const json_t *result, const char *key)
+{
+	long long n = json_integer_value(json_object_get(result, key));
+	size_t length = strlen(text);
+
+	if (n > 0)
+		snprintf(text + length, room - length, ", %s %lld", key, n);
+}
+
 /* The title of a result's configuration, which is also its identity. */
 static char *title_of(const struct report_file *file, const json_t *result)
 {
@@ -167,13 +177,17 @@ static char *title_of(const struct report_file *file, const json_t *result)
 	const json_t *ncs = json_object_get(result, "ncs");
 	const char *machine = text_at(result, "machine");
 	char *title;
-	char steps[80] = "";
+	char steps[200] = "";
 	int length;
 
 	if (json_integer_value(cs) > 0) /* 0: the workload has no such thing */
 		snprintf(steps, sizeof(steps), ", cs %lld, ncs %lld",
 			 (long long)json_integer_value(cs),
 			 (long long)json_integer_value(ncs));
+	append_setting(steps, sizeof(steps), result, "producers");
+	append_setting(steps, sizeof(steps), result, "capacity");
+	append_setting(steps, sizeof(steps), result, "beside");
+	append_setting(steps, sizeof(steps), result, "quota_percent");
 	if (strcmp(file->tool, "try") == 0)
 		length = asprintf(&title, "try: %s", program_of(file));
 	else if (machine != NULL)

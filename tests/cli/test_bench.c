@@ -7,12 +7,15 @@
 #include "subject.h"
 #include "workload.h"
 
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -199,6 +202,8 @@ static void every_workload_runs_on_every_subject(void **state)
 										     : 2,
 						  .cs = (*w)->cs > 0 ? 3 : 0,
 						  .ncs = (*w)->cs > 0 ? 10 : 0,
+						  .producers = (*w)->producers,
+						  .capacity = (*w)->capacity,
 						  .seconds = 0.002,
 						  .seed = 1};
 
@@ -280,6 +285,33 @@ static void episodes_of_the_warm_up_do_not_count(void **state)
 	assert_true(close_to(outcome.value, 0));
 }
 
+/* Waits for what does not come. */
+static void hang(void *member)
+{
+	(void)member;
+	for (;;)
+		pause();
+}
+
+/* In a process of its own, which the thread ends with. */
+static void thread_that_does_not_return_is_found_to_hang(void **state)
+{
+	pid_t child = fork();
+	int status;
+
+	(void)state;
+	if (child == 0) {
+		static pawl_atomic64 stop;
+		char member;
+
+		crew_patience = 0;
+		errno = 0;
+		_exit(crew_run(1, hang, &member, 1, &stop, 0, 0.001) < 0 ? errno : 0);
+	}
+	assert_true(waitpid(child, &status, 0) == child && WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), ETIMEDOUT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -300,6 +332,7 @@ int main(void)
 		cmocka_unit_test(every_workload_runs_on_every_subject),
 		cmocka_unit_test(a_thread_knows_which_episodes_were_warm_up),
 		cmocka_unit_test(episodes_of_the_warm_up_do_not_count),
+		cmocka_unit_test(thread_that_does_not_return_is_found_to_hang),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

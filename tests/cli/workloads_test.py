@@ -7,6 +7,8 @@ import json
 import os
 import pty
 import re
+import shutil
+import subprocess
 
 import jsonschema
 
@@ -57,6 +59,7 @@ class WorkloadsTest(command.CommandTest):
             self.assertEqual(row["interval"]["low"], min(row["samples"]))
             self.assertEqual(row["interval"]["high"], max(row["samples"]))
             self.assertEqual(row["interval"]["confidence"], 0.5)
+        self.succeed("report", "r.json", "-o", "r.html")
 
     def test_stores_have_slots_for_all_threads(self):
         if os.environ.get("PAWL_TSAN"):
@@ -80,6 +83,122 @@ class WorkloadsTest(command.CommandTest):
                             "r.json")
         self.assertIn("failures_per_op", done.stdout)
         self.assertEqual(self.load()["results"][0]["figures"], {"failures_per_op": 0.0})
+
+    def test_queue_has_producers_and_room_as_asked_for(self):
+        done = self.succeed("bench", "--workload", "queue", "--locks", "mutex", "--threads",
+                            "2,4", "--producers", "3", "--capacity", "2", "--seconds",
+                            "0.01", "--runs", "1", "--json", "r.json")
+        row, = self.load()["results"]  # two threads are too few
+        self.assertEqual((row["threads"], row["producers"], row["capacity"]), (4, 3, 2))
+        self.assertEqual(row["ncs"], 200)
+        self.assertGreater(row["wait_ns"]["max"], 0)
+        self.assertEqual(sorted(row["figures"]), ["cpu_ns_per_job", "switches_per_job"])
+        self.assertIn("switches_per_job", done.stdout)
+        done = self.succeed("bench", "--workload", "queue", "--producers", "4", "--threads",
+                            "4,5", "--dry-run")
+        self.assertIn("threads: 5\n", done.stdout)
+        done = self.succeed("bench", "--capacity", "4", "--dry-run")
+        self.assertIn("--workload queue", done.stderr)
+
+    def state_and_parent(self, pid):
+        """Of a process; it is as good as gone if nobody has asked how it ended."""
+        try:
+            with open(f"/proc/{pid}/stat") as file:
+                state, parent = file.read().rpartition(")")[2].split()[:2]
+        except OSError:
+            return "Z", 0
+        return state, int(parent)
+
+    def busy_children(self, parent):
+        return [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc")))
+                if self.state_and_parent(pid) == ("R", parent)]
+
+    def test_other_processes_run_beside_and_end_with_the_command(self):
+        bench = subprocess.Popen(
+            [self.pawl, "bench", "--locks", "ticket", "--threads", "1", "--beside", "3",
+             "--seconds", "1000", "--runs", "1"], stderr=subprocess.DEVNULL)
+        while len(self.busy_children(bench.pid)) < 3:
+            self.assertIsNone(bench.poll())
+        beside = self.busy_children(bench.pid)
+        self.assertEqual(len(beside), 3)
+        bench.kill()  # so that it cannot see to them
+        bench.wait()
+        for pid in beside:  # ends, unless they live on
+            while self.state_and_parent(pid)[0] != "Z":
+                os.sched_yield()
+
+    def test_setting_is_in_context_and_in_every_row(self):
+        done = self.succeed("bench", "--workload", "mutex,queue", "--locks", "mutex",
+                            "--threads", "2", "--beside", "1", "--seconds", "0.01",
+                            "--runs", "1", "--json", "r.json")
+        self.assertIn("queue, 2 threads, beside 1", done.stdout)
+        result = self.load()
+        for at in [result["context"], *result["results"]]:
+            self.assertEqual((at["beside"], at["quota_percent"]), (1, None))
+
+    def groups(self):
+        """Control groups that a command made, and left."""
+        return [name for _, folders, _ in os.walk("/sys/fs/cgroup") for name in folders
+                if name.startswith("pawl-bench-")]
+
+    def test_quota_limits_what_is_measured_or_says_why_not(self):
+        words = ["bench", "--workload", "mutex", "--locks", "ticket", "--threads", "1",
+                 "--quota", "20", "--seconds", "1", "--runs", "1", "--quick"]
+        done = self.run_pawl(*words, "--json", "r.json")
+        self.assertEqual(self.groups(), [])
+        if done.returncode == 2:
+            self.assertRegex(done.stderr, r"\A.*--quota: .*\(.*\); .*systemd-run.*\n\Z")
+            return
+        self.assertEqual(done.returncode, 0, done.stderr)
+        row, = self.load()["results"]
+        self.assertEqual(row["quota_percent"], 20)
+        # CPU time of all operations over the time that they took, plus a period
+        self.assertLess(row["cpu_ns_per_op"] * row["median"] / 1e9, 0.5)
+
+    def test_quota_is_refused_where_groups_cannot_be_written(self):
+        nobody = 65534 if os.geteuid() == 0 else None
+        try:
+            done = subprocess.run([self.pawl, "bench", "--quota", "20", "--dry-run"],
+                                  user=nobody, capture_output=True, text=True)
+        except PermissionError:
+            self.skipTest("nobody but root may run this build")
+        if nobody or done.returncode != 0:
+            self.assertEqual(done.returncode, 2)
+            self.assertRegex(done.stderr, r"\A.*--quota: .*\(.*\); .*systemd-run.*\n\Z")
+
+    def test_preset_mutex_has_a_line_for_every_cell_and_ends_with_the_worst(self):
+        done = self.succeed("bench", "--preset", "mutex", "--locks", "mutex,pthread",
+                            "--threads", "1,2", "--seconds", "0.01", "--runs", "1",
+                            "--json", "r.json")
+        cells = [(cs, ncs, threads) for cs in (1, 100) for ncs in (0, 250, 2500)
+                 for threads in (1, 2)]
+        lines = re.findall(r"^ +(\d+) +(\d+) +(\d+) +[\d.]+ +([\d.]+) \(.* to .*\) pthread",
+                           done.stdout, re.M)
+        self.assertEqual([tuple(map(int, line[:3])) for line in lines], cells)
+        least = min(lines, key=lambda line: float(line[3]))
+        worst = re.findall(r"^(worst:|      ) cs .*", done.stdout, re.M)
+        self.assertEqual(len(worst), 5)
+        self.assertRegex(done.stdout, r"(?m)^worst: cs \d+, ncs \d+, \d threads?: "
+                         + re.escape(least[3]))
+        rows = self.load()["results"]
+        self.assertEqual([(row["cs"], row["ncs"], row["threads"]) for row in rows[::2]],
+                         cells)
+        for row in rows:  # all that the lines are made of
+            self.assertGreater(row["wait_ns"]["max"], 0)
+            self.assertGreater(row["cpu_ns_per_op"], 0)
+        self.succeed("report", "r.json", "-o", "r.html")
+
+    def test_preset_mutex_refuses_what_it_does_not_compare(self):
+        self.assert_refused(["bench", "--preset", "mutex", "--workload", "queue"],
+                            "leave out --workload")
+        self.assert_refused(["bench", "--preset", "mutex", "--locks", "mutex"],
+                            "name two or more")
+        self.assert_refused(["bench", "--preset", "mutx"], "'mutx'", "oversubscribe, mutex")
+        plan = self.succeed("bench", "--preset", "mutex", "--cs", "7", "--dry-run").stdout
+        self.assertEqual(re.findall(r"cs (\d+), ncs (\d+)", plan),
+                         [("7", "0"), ("7", "250"), ("7", "2500")])
+        self.assertIn("threads: 1 2 4 8 16 64\n", plan)
+        self.assertRegex(plan, "locks: mutex pthread")
 
     def test_less_is_better_where_the_workload_says_so(self):
         done = self.succeed("bench", "--workload", "latency", "--quick", "--locks",
@@ -174,6 +293,46 @@ class WorkloadsTest(command.CommandTest):
             self.assertGreater(row["figures"]["peak_mib"], 0)
         self.assertIn("times glibc", done.stdout)
         self.assertEqual(os.listdir(self.directory.name), ["r.json"])
+
+    def test_every_app_that_was_built_runs(self):
+        if not self.has_apps():
+            return
+        built = os.listdir(os.path.join(os.path.dirname(self.pawl), "pawl-apps"))
+        apps = [app for app in self.names("--app") if app.split("-")[0] in built]
+        self.assertEqual({app.split("-")[0] for app in apps}, set(built))
+        self.succeed("bench", "--app", ",".join(apps), "--locks", "glibc,mutex", "--quick",
+                     "--threads", "3", "--runs", "1", "--seconds", "0.02", "--json",
+                     "r.json", env={"TMPDIR": self.directory.name})
+        rows = self.load()["results"]
+        self.assertEqual([(row["workload"], row["lock"]) for row in rows],
+                         [(app, lock) for app in apps for lock in ("glibc", "mutex")])
+        for row in rows:
+            for figure in "wall_s", "cpu_ns_per_op", "switches_per_op":
+                self.assertGreater(row["figures"][figure], 0)
+        self.assertEqual(os.listdir(self.directory.name), ["r.json"])
+
+    def run_with_app(self, *lines):
+        """The command with an app of these lines, under no lock of ours."""
+        folder = os.path.join(self.directory.name, "bin")
+        program = os.path.join(folder, "pawl-apps", "throw")
+        os.makedirs(os.path.dirname(program))
+        shutil.copy(self.pawl, folder)
+        with open(program, "w") as file:
+            file.write("\n".join(("#!/bin/sh", *lines, "")))
+        os.chmod(program, 0o755)
+        return subprocess.run(
+            [os.path.join(folder, os.path.basename(self.pawl)), "bench", "--app", "throw",
+             "--locks", "glibc", "--quick", "--threads", "1"], capture_output=True, text=True)
+
+    def test_app_that_finds_its_data_wrong_is_not_ranked(self):
+        done = self.run_with_app("exit 3")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("EXCLUSION VIOLATED by 'glibc'", done.stderr)
+
+    def test_app_that_does_not_say_what_it_did_is_not_ranked(self):
+        done = self.run_with_app("echo 1000 1")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("'throw' under 'glibc' failed", done.stderr)
 
     def test_app_refuses_what_it_cannot_have(self):
         if not self.has_apps():

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Phases: every thread works, --ncs steps, then waits until all have come; the last
+ * one wakes them all by a broadcast. A job is a thread's part of a phase.
+ *
+ * Nobody may be a phase ahead of another one: after the barrier each thread looks
+ * how far its neighbour is.
+ */
+#include "monitor.h"
+
+#include <stdlib.h>
+
+struct place {
+	PAWL_SEQUESTER pawl_atomic64 phase; /* in which its thread has worked */
+};
+
+struct barrier {
+	struct monitor_bench bench;
+	/* All under the lock. */
+	PAWL_SEQUESTER uint64_t phase;
+	int arrived;
+	bool over; /* the phase is left as it is */
+	/* Constants. */
+	PAWL_SEQUESTER struct place *places;
+	int threads;
+};
+
+/* Returns false if it is over. The wait ends: the last one to come broadcasts, and
+ * so does the first one that sees that it is over. */
+static bool arrive(struct barrier *b)
+{
+	struct monitor *monitor = &b->bench.monitor;
+	uint64_t phase = b->phase;
+
+	if (++b->arrived == b->threads) {
+		b->arrived = 0;
+		b->phase++;
+		monitor_broadcast(monitor, 0);
+	}
+	while (b->phase == phase && !b->over && !monitor_over(&b->bench))
+		monitor_wait(monitor, 0);
+	if (monitor_over(&b->bench) && !b->over) {
+		b->over = true;
+		monitor_broadcast(monitor, 0);
+	}
+	return b->phase != phase;
+}
+
+static void work(void *member)
+{
+	struct monitor_thread *me = member;
+	struct barrier *b = (struct barrier *)me->bench;
+	struct monitor *monitor = &b->bench.monitor;
+	const struct place *neighbour = &b->places[(me->number + 1) % b->threads];
+	uint64_t phase = 0;
+	bool on;
+
+	do {
+		uint64_t since;
+
+		monitor_work(me);
+		/* Relaxed, here and below: the lock does the ordering. */
+		pawl_store_relaxed(&b->places[me->number].phase, ++phase);
+		since = monitor_clock(me);
+		monitor_enter(monitor);
+		monitor_section(me);
+		on = arrive(b);
+		on &= !b->over;
+		monitor_leave(monitor);
+		monitor_waited(me, since);
+		/* Relaxed. */
+		me->wrong |= on && pawl_load_relaxed(&neighbour->phase) < phase;
+		me->jobs++;
+	} while (on);
+}
+
+/* It ends within a phase, to which not all need have come. */
+static bool right(const struct monitor_bench *bench, const struct monitor_thread *threads,
+		  int count)
+{
+	const struct barrier *b = (const struct barrier *)bench;
+	int i;
+
+	for (i = 0; i < count; i++)
+		if (threads[i].jobs != b->phase && threads[i].jobs != b->phase + 1)
+			return false;
+	return true;
+}
+
+static bool run(const struct bench_subject *subject, const struct bench_shape *shape,
+		struct bench_outcome *outcome)
+{
+	static struct barrier barrier; /* outlives threads that cannot be joined */
+	bool done;
+
+	barrier = (struct barrier){
+		.places = workload_members(shape->threads, sizeof(*barrier.places)),
+		.threads = shape->threads};
+	if (barrier.places == NULL)
+		return false;
+	done = monitor_run(&barrier.bench, subject, shape, work, right, outcome);
+	if (done)
+		free(barrier.places);
+	return done;
+}
+
+const struct workload workload_barrier = {
+	.name = "barrier",
+	.about = "phases: everybody waits for everybody, and is woken by a broadcast",
+	.source = "pawl",
+	.unit = "ops/s",
+	.run = run,
+	.subjects = bench_monitors,
+	.least_threads = 2,
+	.cs = 1,
+	.ncs = 1000,
+	.outnumbers = true,
+	.times_waits = true,
+	.figures = {MONITOR_FIGURES},
+};
