@@ -50,6 +50,7 @@
 
 struct pawl_lease_handle;
 struct pawl_node;
+struct pawl_sleeper;
 
 /* What a thread waits on in the reciprocating locks; one is enough, for a
  * thread waits for one lock at a time. */
@@ -71,6 +72,7 @@ struct pawl_thread {
 	PAWL_SEQUESTER uint64_t next_hapax; /* 0 modulo the block = draw one */
 	struct pawl_node *free_nodes;	    /* mcs, clh */
 	struct pawl_lease_handle *lease;    /* lease: NULL until first used */
+	struct pawl_sleeper *asleep;	    /* mutex: whose queue it sleeps in */
 	uint64_t coin;			    /* state of pawl_one_in */
 	char identity[2];		    /* tidex: only their addresses count */
 	bool exit_arranged;		    /* pawl_at_thread_exit was called */

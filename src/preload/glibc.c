@@ -43,6 +43,9 @@ static void resolve(void)
 	find(&functions.dlmopen, "dlmopen");
 	find(&functions.syscall, "syscall");
 	find(&functions.prctl, "prctl");
+	find(&functions.longjmp, "longjmp");
+	find(&functions.siglongjmp, "siglongjmp");
+	find(&functions.longjmp_checked, "__longjmp_chk");
 	pawl_store_release(&resolved, 1); /* [R] pairs with [A] */
 }
 

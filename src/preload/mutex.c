@@ -11,6 +11,7 @@
  * adaptive mutexes have no owner, and anybody may unlock them.
  */
 #include "record.h"
+#include "runtime/parking.h"
 #include "stats.h"
 
 #include <errno.h>
@@ -318,12 +319,6 @@ EXPORT int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)
 		return EINVAL;
 	return lock_until(m, clock, time, SITE);
-}
-
-/* PAWL_FORGET TODO: pawl_mutex_forget of parking.h takes this one's place. */
-static void pawl_mutex_forget(struct pawl_mutex *m)
-{
-	(void)m;
 }
 
 /* Nobody who was left waiting at this address, in another life of its memory, has

@@ -109,6 +109,8 @@ static_assert(_Alignof(struct cond) <= _Alignof(pthread_cond_t), "a cond must fi
 static_assert(offsetof(struct cond, flags) == offsetof(pthread_cond_t, __data.__wrefs),
 	      "attributes must be found");
 
+struct __jmp_buf_tag;
+
 /* glibc's own functions, for objects that are glibc's. */
 struct glibc {
 	int (*mutex_init)(pthread_mutex_t *, const pthread_mutexattr_t *);
@@ -133,6 +135,9 @@ struct glibc {
 	long (*syscall)(long, ...);
 	int (*prctl)(int, ...);
 	void *(*dlmopen)(long, const char *, int);
+	void (*longjmp)(struct __jmp_buf_tag *, int);
+	void (*siglongjmp)(struct __jmp_buf_tag *, int);
+	void (*longjmp_checked)(struct __jmp_buf_tag *, int);
 };
 
 /* 0 once everything is ready, if the lock is the default and nobody counts; else

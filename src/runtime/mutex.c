@@ -27,6 +27,8 @@
 
 #define WATCH_SHIFT 32
 
+static const struct pawl_deadline FOR_EVER = {.time = {.tv_sec = INT32_MAX}};
+
 enum {
 	INSIST_NS = 20000,  /* that a head polls and asks for its turn: then it sleeps */
 	UNSURE_NS = 1000000 /* of sleep that an unlock might not end */
@@ -123,6 +125,26 @@ static enum outcome poll(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t
 	return IN_VAIN;
 }
 
+/* True if m's memory has begun a new life while we were waiting for the last one.
+ * Requires the bucket's lock. */
+static bool is_forgotten(const struct pawl_mutex *m, const struct pawl_sleeper *me)
+{
+	return me->address != m;
+}
+
+/* Sleeps as pawl_sleep does, where pawl_mutex_abandon finds us. */
+static bool sleep_queued(struct pawl_sleeper *me, const struct pawl_deadline *deadline)
+{
+	struct pawl_thread *self = pawl_self();
+	bool told;
+
+	me->outer = self->asleep;
+	self->asleep = me;
+	told = pawl_sleep(me, deadline);
+	self->asleep = me->outer;
+	return told;
+}
+
 /*
  * The head sleeps for ns nanoseconds, or until the lock is granted to it or its
  * deadline has come. Nobody else wakes it: it is not counted.
@@ -137,12 +159,16 @@ static int nap(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns,
 
 	pawl_bucket_lock(bucket);
 	/* Relaxed: stored under the lock only. */
-	if (pawl_load_relaxed(&me->state) != SLEEPER_GRANTED) {
+	if (is_forgotten(m, me)) {
+		last = deadline != NULL;
+		soon = FOR_EVER;
+		pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
+	} else if (pawl_load_relaxed(&me->state) != SLEEPER_GRANTED) {
 		pawl_bucket_uncount(bucket, me);
 		pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
 	}
 	pawl_bucket_unlock(bucket);
-	if (pawl_sleep(me, last ? deadline : &soon))
+	if (sleep_queued(me, last ? deadline : &soon))
 		return EAGAIN;
 	if (last)
 		return ETIMEDOUT;
@@ -162,9 +188,9 @@ static int sleep_as_head(struct pawl_mutex *m, struct pawl_sleeper *me, bool pat
 
 	pawl_bucket_lock(bucket);
 	/* Relaxed: stored under the lock only. */
-	if (pawl_load_relaxed(&me->state) == SLEEPER_GRANTED) {
+	if (pawl_load_relaxed(&me->state) == SLEEPER_GRANTED || is_forgotten(m, me)) {
 		pawl_bucket_unlock(bucket);
-		return EAGAIN;
+		return nap(m, me, 0, deadline);
 	}
 	if (patient)
 		begin_patience(m);
@@ -175,7 +201,7 @@ static int sleep_as_head(struct pawl_mutex *m, struct pawl_sleeper *me, bool pat
 		return nap(m, me, UNSURE_NS, deadline);
 	if (pawl_mutex_take(m)) /* P1 */
 		return 0;
-	return pawl_sleep(me, deadline) ? EAGAIN : ETIMEDOUT;
+	return sleep_queued(me, deadline) ? EAGAIN : ETIMEDOUT;
 }
 
 /*
@@ -192,6 +218,10 @@ static int leave_late(struct pawl_bucket *bucket, struct pawl_mutex *m,
 	if (pawl_load_acquire(&me->state) == SLEEPER_GRANTED) { /* [W] pairs with [V] */
 		pawl_bucket_unlock(bucket);
 		return 0;
+	}
+	if (is_forgotten(m, me)) {
+		pawl_bucket_unlock(bucket);
+		return ETIMEDOUT;
 	}
 	head = pawl_bucket_find(bucket->first, m) == me;
 	pawl_bucket_uncount(bucket, me);
@@ -213,7 +243,8 @@ static int leave_late(struct pawl_bucket *bucket, struct pawl_mutex *m,
 	return ETIMEDOUT;
 }
 
-/* The life of a head, until it owns m (0) or is late (ETIMEDOUT). */
+/* The life of a head, until it owns m (0), is late (ETIMEDOUT), or was dropped from
+ * the queue by its own thread (ECANCELED). */
 static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 		   const struct pawl_deadline *deadline)
 {
@@ -240,11 +271,14 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 			error = nap(m, me, rest << naps, deadline);
 			naps++;
 		}
+		if (me->abandoned)
+			return ECANCELED;
 		if (error == ETIMEDOUT)
 			return leave_late(bucket, m, me);
 	} while (error != 0);
 	pawl_bucket_lock(bucket);
-	dequeue_owner(bucket, m, me);
+	if (!is_forgotten(m, me))
+		dequeue_owner(bucket, m, me);
 	pawl_bucket_unlock(bucket);
 	return 0;
 }
@@ -272,13 +306,15 @@ bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
 
 void pawl_mutex_lock_queued(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
 {
-	compete(m, sleeper, true, NULL);
+	if (compete(m, sleeper, true, NULL) == ECANCELED)
+		pawl_mutex_lock_slow(m);
 }
 
-static int lock_until(struct pawl_mutex *m, const struct pawl_deadline *deadline)
+/* As compete; ECANCELED means that it must be tried anew. */
+static int try_until(struct pawl_mutex *m, const struct pawl_deadline *deadline)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of(m);
-	struct pawl_sleeper me = {.address = m, .identity = pawl_mutex_me()};
+	struct pawl_sleeper me = {.address = m, .mutex = m, .identity = pawl_mutex_me()};
 	struct pawl_sleeper *head;
 	enum outcome outcome;
 	int tries = PAWL_MUTEX_TRIES;
@@ -304,9 +340,48 @@ static int lock_until(struct pawl_mutex *m, const struct pawl_deadline *deadline
 		pawl_bucket_unlock(bucket);
 	} while (outcome == CROWDED_OUT);
 
-	if (head != NULL && !pawl_sleep(&me, deadline))
+	if (head != NULL && !sleep_queued(&me, deadline) && !me.abandoned)
 		return leave_late(bucket, m, &me);
-	return compete(m, &me, head != NULL, deadline);
+	return me.abandoned ? ECANCELED : compete(m, &me, head != NULL, deadline);
+}
+
+static int lock_until(struct pawl_mutex *m, const struct pawl_deadline *deadline)
+{
+	int error;
+
+	do
+		error = try_until(m, deadline);
+	while (error == ECANCELED);
+	return error;
+}
+
+void pawl_mutex_forget(struct pawl_mutex *m)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(m);
+	struct pawl_sleeper *sleeper;
+
+	pawl_bucket_lock(bucket);
+	while ((sleeper = pawl_bucket_find(bucket->first, m)) != NULL) {
+		pawl_bucket_uncount(bucket, sleeper);
+		pawl_bucket_remove(bucket, sleeper);
+		sleeper->address = NULL;
+	}
+	pawl_bucket_unlock(bucket);
+}
+
+void pawl_mutex_abandon(void)
+{
+	struct pawl_thread *self = pawl_self();
+	struct pawl_sleeper *me;
+
+	for (me = self->asleep; me != NULL; me = me->outer) {
+		if (leave_late(pawl_bucket_of(me->mutex), me->mutex, me) == 0)
+			pawl_mutex_unlock(me->mutex); /* it had just been granted */
+		me->abandoned = true;
+		/* Relaxed: our own. */
+		pawl_store_relaxed(&me->state, SLEEPER_WOKEN);
+	}
+	self->asleep = NULL;
 }
 
 void pawl_mutex_lock_slow(struct pawl_mutex *m)

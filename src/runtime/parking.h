@@ -28,14 +28,17 @@ struct pawl_sleeper {
 	pawl_atomic64 state;
 	const volatile void *address; /* what it waits on */
 	struct pawl_sleeper *next, *previous;
-	bool counted;		  /* in the bucket's `wanted` */
-	enum pawl_until until;	  /* pawl_park's only */
-	uint64_t value;		  /* pawl_park's only */
-	uint64_t identity;	  /* pawl_mutex's: the owner, should it be granted */
-	struct pawl_mutex *mutex; /* pawl_cond's only: which one it wants back, or
+	bool counted;		    /* in the bucket's `wanted` */
+	enum pawl_until until;	    /* pawl_park's only */
+	uint64_t value;		    /* pawl_park's only */
+	uint64_t identity;	    /* pawl_mutex's: the owner, should it be granted */
+	struct pawl_mutex *mutex;   /* pawl_cond's only: which one it wants back, or
 				   * NULL: it then is simply woken */
-	uint64_t since;		  /* pawl_cond's only: when it came, on the clock */
-	uint64_t told;		  /* and when it was woken, if it was */
+	struct pawl_sleeper *outer; /* pawl_mutex's: the wait that a signal's handler
+				     * interrupted, in which this one is */
+	bool abandoned;		    /* pawl_mutex's: pawl_mutex_abandon came by */
+	uint64_t since;		    /* pawl_cond's only: when it came, on the clock */
+	uint64_t told;		    /* and when it was woken, if it was */
 };
 
 /* A lock in one word, for a bucket; see guard.c. */
@@ -83,6 +86,17 @@ bool pawl_sleeper_tell(struct pawl_sleeper *sleeper, enum sleeper_state state);
  */
 bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper);
 void pawl_mutex_lock_queued(struct pawl_mutex *m, struct pawl_sleeper *sleeper);
+
+/* Drops whoever is left in the queue of m, whose memory begins a new life: none
+ * of them wakes up any more, but by its deadline. */
+void pawl_mutex_forget(struct pawl_mutex *m);
+
+/*
+ * The calling thread, a signal's handler that is, is about to jump out of the
+ * waits for mutexes that it sleeps in: leaves their queues. A wait that it does
+ * not leave after all starts over.
+ */
+void pawl_mutex_abandon(void);
 
 /*
  * A wait in steps, for whoever has another lock than pawl_mutex or another way
