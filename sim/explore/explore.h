@@ -41,7 +41,8 @@ struct options {
 	uint64_t limit;		/* executions, blocked ones included; 0 = none */
 	bool keep_trace;	/* describe a failure on `trace` */
 	const char *choices;	/* repeat this execution only */
-	bool steadfast;		/* waits that may give up never do */
+	bool steadfast;		/* bounded waits never end without a change */
+	int early;		/* bounded waits of a thread that end at any time */
 	bool naive;		/* every interleaving: the search's own test */
 	bool stuck_is_complete; /* a deadlock is an execution like others */
 	/* Called with each complete graph; for tests. */

@@ -22,6 +22,15 @@
  *
  * A wait is a read; one that no value ended is marked blocked, and its thread
  * stops there until a later write revisits it.
+ *
+ * Where nobody can move and nothing is left to come, waits that are bounded end.
+ * That begins a new round, with a search of its own on top of the graph as it
+ * is: nothing that is settled is revisited any more, all of it has been seen,
+ * and everybody who waits looks again, by a read that belongs to the new round
+ * and is revisited like any other. A look of a bounded wait may find what was
+ * there before, and ends; or what others do in this round, and is a wait as
+ * before. So each round is complete by the argument for the first one, and the
+ * executions of the next are those of the one before, each continued.
  */
 #include "internal.h"
 #include "memory.h"
@@ -58,6 +67,7 @@ static struct thread {
 	void *storage;
 	enum thread_state state;
 	int position; /* events done in this run */
+	int early;    /* bounded waits that ended at once */
 	uint64_t serials;
 	int unread_count; /* plain stores whose values are not known yet */
 	struct {
@@ -284,13 +294,13 @@ static bool can_repeat(int thread)
 	struct event *e = &graph.events[thread][threads[thread].position];
 	int t;
 
-	if (e->kind == EVENT_READ)
-		return made(e->from);
-	if (e->kind == EVENT_GIVE_UP)
+	if (e->kind != EVENT_READ)
+		return true;
+	if (e->look != LOOK_FIRST) /* the round before must be over */
 		for (t = 0; t < graph.threads; t++)
 			if (t != thread && threads[t].position < e->porf[t])
 				return false;
-	return true;
+	return made(e->from);
 }
 
 /* A plain store's value is there once its thread comes back to us. */
@@ -498,9 +508,9 @@ static struct event *add_read(struct event event)
 {
 	int t = (int)(self - threads), l = event.location;
 	const struct event *last = graph_last(&graph, t);
-	int least = graph_floor(&graph, l, last), most = graph.written[l];
 	struct event *e = append(t, event);
-	int rank, chosen = -1;
+	int least = graph_floor(&graph, event_name(t, graph.length[t] - 1));
+	int most = graph.written[l], rank, chosen = -1;
 
 	if (guide != NULL) {
 		chosen = most - guided_choice();
@@ -509,8 +519,7 @@ static struct event *add_read(struct event event)
 	}
 	for (rank = most; rank >= least && guide == NULL; rank--) {
 		event_id from = graph_write_at(&graph, l, rank);
-		struct outcome outcome = graph_outcome(event.operation, event.expected,
-						       graph_value(&graph, from));
+		struct outcome outcome = graph_read_outcome(&graph, e, from);
 
 		if (!outcome.ends && rank != most)
 			continue; /* waiting on an old value shows nothing */
@@ -610,14 +619,14 @@ static void revisit(event_id write, event_id read)
 		rank = least = graph_rank(&scratch, (w - 1)->from);
 	} else {
 		rank = scratch.written[l];
-		least = graph_floor(&scratch, l, graph_before(&scratch, write));
+		least = graph_floor(&scratch, write);
 	}
 	for (; rank >= least; rank--) {
 		if (graph_is_joined(&scratch, l, rank))
 			continue;
 		graph_insert(&scratch, write, rank + 1);
 		graph_set_read(&scratch, event_thread(read), r, write);
-		if (graph_floor(&scratch, l, graph_before(&scratch, read)) <= rank + 1 &&
+		if (graph_floor(&scratch, read) <= rank + 1 &&
 		    !(r->blocked && rank + 1 != scratch.written[l]) &&
 		    (!(graph_must_check(&scratch, r, options->model) ||
 		       graph_must_check(&scratch, w, options->model)) ||
@@ -643,10 +652,9 @@ static struct event *add_write(struct event event, bool exclusive)
 {
 	int t = (int)(self - threads), l = event.location;
 	const struct event *last = graph_last(&graph, t);
-	int least = graph_floor(&graph, l, last), rank = graph.written[l];
 	struct event *e = append(t, event);
 	event_id id = event_name(t, graph.length[t] - 1);
-	int chosen = -1;
+	int least = graph_floor(&graph, id), rank = graph.written[l], chosen = -1;
 
 	if (graph.written[l] == MAX_WRITES)
 		explore_fail(VERDICT_LIMIT, "more than %d writes to a word", MAX_WRITES);
@@ -728,56 +736,47 @@ static void write_half(const uint64_t *p, uint64_t value, struct event *read,
 	doorway(p);
 }
 
-static uint64_t give_up(struct event *read)
-{
-	/* Only another thread's write, or giving up, goes on from here. */
-	int t = (int)(self - threads);
-
-	for (;;) {
-		if (self->position < graph.length[t] && can_repeat(t)) {
-			struct event *e = &graph.events[t][self->position];
-
-			record_event(t, e);
-			self->position++;
-			note_event(event_name(t, self->position - 1), INITIAL);
-			return read->value;
-		}
-		pause_thread(self->position < graph.length[t] ? THREAD_HELD
-							      : THREAD_BLOCKED);
-	}
-}
-
 /* Any operation that reads. `operand` is what it stores, or adds. */
 static uint64_t read_operation(enum operation operation, const uint64_t *p,
 			       uint64_t expected, uint64_t operand, int order,
 			       int failure, const void *site, bool *wrote)
 {
-	struct outcome outcome;
+	int t = (int)(self - threads);
+	enum look look = LOOK_FIRST;
 	struct event *e;
 	struct cell *cell;
 	uint64_t value;
 	event_id id;
 
 	settle();
-	e = next_event();
-	current_site = site;
-	current_address = p;
-	cell = atomic_cell(p);
-	if (e == NULL)
-		e = add_read((struct event){
-			.kind = EVENT_READ,
-			.operation = (uint8_t)operation,
-			.order = (uint8_t)order,
-			.failure = (uint8_t)failure,
-			.location = cell->location,
-			.expected = expected,
-			.site = site,
-		});
-	id = event_name((int)(self - threads), self->position - 1);
-	atomic_access(cell, false);
+	for (;;) {
+		e = next_event();
+		current_site = site;
+		current_address = p;
+		cell = atomic_cell(p);
+		if (e == NULL)
+			e = add_read((struct event){
+				.kind = EVENT_READ,
+				.operation = (uint8_t)operation,
+				.order = (uint8_t)order,
+				.failure = (uint8_t)failure,
+				.location = cell->location,
+				.look = (uint8_t)look,
+				.expected = expected,
+				.site = site,
+			});
+		id = event_name(t, self->position - 1);
+		atomic_access(cell, false);
+		if (!e->blocked)
+			break;
+		note_event(id, INITIAL);
+		/* Only another thread's write, or a new round, goes on from here. */
+		while (self->position > graph.settled[t])
+			pause_thread(THREAD_BLOCKED);
+		look = (graph.tired >> t & 1) != 0 ? LOOK_LAST : LOOK_AGAIN;
+	}
 	value = e->value;
-	outcome = graph_outcome(operation, expected, value);
-	if (outcome.writes) {
+	if (e->exclusive) {
 		uint64_t next = operand;
 
 		if (operation == OP_ADD)
@@ -785,15 +784,51 @@ static uint64_t read_operation(enum operation operation, const uint64_t *p,
 		else if (operation == OP_AWAIT_EQ_RMW || operation == OP_AWAIT_NE_RMW)
 			next = value;
 		write_half(p, next, e, cell);
-		note_event(id, event_name((int)(self - threads), self->position - 1));
+		note_event(id, event_name(t, self->position - 1));
 	} else {
 		note_event(id, INITIAL);
 	}
-	if (!outcome.ends)
-		value = give_up(e);
 	if (wrote != NULL)
-		*wrote = outcome.writes;
+		*wrote = e->exclusive;
 	return value;
+}
+
+static bool choose(enum operation operation, const void *site)
+{
+	int t = (int)(self - threads);
+	struct event *e;
+
+	settle();
+	e = next_event();
+	if (e == NULL) {
+		e = append(t, (struct event){
+				      .kind = EVENT_CHOICE,
+				      .operation = (uint8_t)operation,
+				      .location = NO_LOCATION,
+				      .site = site,
+			      });
+		graph_set_other(&graph, t, e);
+		if (guide != NULL) {
+			e->value = (uint64_t)guided_choice();
+		} else {
+			e->value = 1;
+			push_graph(&graph);
+			e->value = 0;
+		}
+		self->position++;
+		record_event(t, e);
+	}
+	note_event(event_name(t, self->position - 1), INITIAL);
+	return e->value != 0;
+}
+
+/* Whether a wait that may end at any time ends now, though others may move. */
+static bool ends_early(const void *site)
+{
+	if (self->early >= options->early || !choose(OP_EARLY, site))
+		return false;
+	self->early++;
+	return true;
 }
 
 static uint64_t do_load(const uint64_t *p, int order, const void *site)
@@ -858,6 +893,10 @@ static uint64_t do_await(enum sim_await kind, uint64_t *p, uint64_t value, uint6
 		[SIM_AWAIT_NE_RMW] = OP_AWAIT_NE_RMW,
 	};
 
+	/* If the value has changed, the wait did not end early. */
+	if (kind == SIM_AWAIT_CHANGE && ends_early(site))
+		return read_operation(OP_ASSUME_EQ, p, value, 0, order, order, site,
+				      NULL);
 	return read_operation(operations[kind], p, value, to, order, order, site, NULL);
 }
 
@@ -896,15 +935,20 @@ static void do_fence(enum sim_fence kind, const void *site)
 static bool do_sleep(const uint64_t *p, uint64_t expected, bool timed, const void *site)
 {
 	const uint64_t *wakes = memory_beside(p);
-	uint64_t before = do_load(wakes, SIM_ACQUIRE, site);
-	struct event *e;
+	uint64_t before;
 
+	/*
+	 * Its time is up; or the system woke it for nothing. Where membarrier is
+	 * refused a sleep is timed so that stores on their way arrive meanwhile
+	 * (pawl_park_fence): that one is not cut short.
+	 */
+	if (ends_early(site))
+		return !(timed && sim_membarrier_works);
+	before = do_load(wakes, SIM_ACQUIRE, site);
 	if ((uint32_t)do_load(p, SIM_RELAXED, site) != (uint32_t)expected)
 		return true;
-	read_operation(timed ? OP_AWAIT_CHANGE : OP_AWAIT_NE, wakes, before, 0,
-		       SIM_ACQUIRE, SIM_ACQUIRE, site, NULL);
-	e = &graph.events[self - threads][self->position - 1];
-	return e->kind != EVENT_GIVE_UP;
+	return read_operation(timed ? OP_AWAIT_CHANGE : OP_AWAIT_NE, wakes, before, 0,
+			      SIM_ACQUIRE, SIM_ACQUIRE, site, NULL) != before;
 }
 
 static void do_wake(const uint64_t *p, const void *site)
@@ -980,32 +1024,8 @@ static void *do_self(void)
 
 static bool do_one_in(unsigned n, const void *site)
 {
-	int t = (int)(self - threads);
-	struct event *e;
-
 	(void)n;
-	settle();
-	e = next_event();
-	if (e == NULL) {
-		e = append(t, (struct event){
-				      .kind = EVENT_CHOICE,
-				      .operation = OP_CHOICE,
-				      .location = NO_LOCATION,
-				      .site = site,
-			      });
-		graph_set_other(&graph, t, e);
-		if (guide != NULL) {
-			e->value = (uint64_t)guided_choice();
-		} else {
-			e->value = 1;
-			push_graph(&graph);
-			e->value = 0;
-		}
-		self->position++;
-		record_event(t, e);
-	}
-	note_event(event_name(t, self->position - 1), INITIAL);
-	return e->value != 0;
+	return choose(OP_CHOICE, site);
 }
 
 static void *do_allocate(size_t size, size_t alignment)
@@ -1263,6 +1283,7 @@ static void start_threads(void)
 		thread->state = THREAD_READY;
 		thread->position = 0;
 		thread->serials = 0;
+		thread->early = 0;
 		thread->unread_count = 0;
 		memset(thread->arrivals, 0, sizeof(thread->arrivals));
 		sim_fiber_start(thread->fiber, fiber_main, (void *)(intptr_t)t);
@@ -1352,14 +1373,32 @@ static bool missed(const struct event *wait)
 	return false;
 }
 
+/* A wait was this long already, and nothing was written since. */
+static bool waited_in_vain(int t, const struct event *wait)
+{
+	int i;
+
+	for (i = graph.length[t] - 1; i >= 0; i--) {
+		struct event *e = &graph.events[t][i];
+
+		if (e->look == LOOK_LAST && !e->blocked && e->site == wait->site &&
+		    e->location == wait->location && e->expected == wait->expected &&
+		    graph_writes_within(&graph, e->seen) == graph.writes)
+			return true;
+	}
+	return false;
+}
+
 /*
  * Nobody can move, some are blocked. If all of them have seen the last value
- * of what they wait for, nothing more will come by itself: waits that may give
- * up do so now, once for each state of memory.
+ * of what they wait for, nothing more will come by itself: the round is over.
+ * There is another if some wait is bounded, and has not ended like this before
+ * with memory as it is now.
  */
 static void quiesce(void)
 {
-	bool moved = false, lost = false;
+	uint8_t tired = 0;
+	bool lost = false;
 	int t, stuck = -1;
 
 	for (t = 0; t < graph.threads; t++) {
@@ -1367,47 +1406,33 @@ static void quiesce(void)
 
 		if (threads[t].state != THREAD_BLOCKED)
 			continue;
-		if (graph_rank(&graph, e->from) != graph.written[e->location]) {
+		if (e->operation == OP_ASSUME_EQ ||
+		    graph_rank(&graph, e->from) != graph.written[e->location]) {
 			dead = true;
 			return;
 		}
 	}
 	for (t = 0; t < graph.threads; t++) {
 		const struct event *e = graph_last(&graph, t);
-		int i;
 
 		if (threads[t].state != THREAD_BLOCKED)
 			continue;
 		stuck = t;
 		lost = lost || missed(e);
-		if (e->operation != OP_AWAIT_CHANGE || options->steadfast)
-			continue;
-		for (i = graph.length[t] - 1; i >= 0; i--)
-			if (graph.events[t][i].kind == EVENT_GIVE_UP)
-				break;
-		if (i >= 0 && graph.events[t][i].expected == graph.writes)
-			continue; /* it looked, and nothing has changed since */
-		if (graph.length[t] == MAX_STEPS) {
-			explore_fail(VERDICT_LIMIT, "a thread took more than %d steps",
-				     MAX_STEPS);
-			return;
-		}
-		graph_set_other(&graph, t,
-				append(t, (struct event){
-						  .kind = EVENT_GIVE_UP,
-						  .operation = OP_GIVE_UP,
-						  .location = NO_LOCATION,
-						  .expected = graph.writes,
-						  .site = e->site,
-					  }));
-		if (guide != NULL)
-			guided_choice();
-		threads[t].state = THREAD_READY;
-		moved = true;
+		if (e->operation == OP_AWAIT_CHANGE && !options->steadfast &&
+		    !waited_in_vain(t, e))
+			tired = (uint8_t)(tired | 1 << t);
 	}
-	if (!moved && options->stuck_is_complete)
+	if (tired != 0) {
+		graph_settle(&graph, tired);
+		for (t = 0; t < graph.threads; t++)
+			if (threads[t].state == THREAD_BLOCKED)
+				threads[t].state = THREAD_READY;
+		return;
+	}
+	if (options->stuck_is_complete)
 		stopped = true;
-	else if (!moved)
+	else
 		explore_fail(lost ? VERDICT_LOST_WAKE_UP : VERDICT_DEADLOCK,
 			     "thread %d waits for ever%s", stuck,
 			     lost ? ": what it waits for came and was overwritten" : "");

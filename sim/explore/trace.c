@@ -71,7 +71,8 @@ static const char *operation_name(int operation)
 		[OP_AWAIT_EQ_RMW] = "await == (rmw)",
 		[OP_AWAIT_NE_RMW] = "await != (rmw)",
 		[OP_CHOICE] = "coin",
-		[OP_GIVE_UP] = "looks again",
+		[OP_ASSUME_EQ] = "assumes ==",
+		[OP_EARLY] = "ends early",
 	};
 
 	return names[operation];
@@ -114,7 +115,7 @@ static void print_source(FILE *out, struct graph *g, event_id from)
 
 static bool compares(int operation)
 {
-	return operation >= OP_CAS && operation <= OP_AWAIT_NE_RMW;
+	return operation >= OP_CAS && operation <= OP_ASSUME_EQ;
 }
 
 static void print_event(FILE *out, struct graph *g, const struct step *step)
@@ -130,8 +131,6 @@ static void print_event(FILE *out, struct graph *g, const struct step *step)
 		fputs(e->value != 0 ? ": yes" : ": no", out);
 		return;
 	}
-	if (e->kind == EVENT_GIVE_UP)
-		return;
 	if (compares(e->operation)) {
 		fputc(' ', out);
 		print_value(out, e->expected);
@@ -154,6 +153,8 @@ static void print_event(FILE *out, struct graph *g, const struct step *step)
 	print_source(out, g, e->from);
 	if (step->stale > 0)
 		fprintf(out, "  [old: %d later]", step->stale);
+	if (e->look == LOOK_LAST && !e->blocked && e->value == e->expected)
+		fputs("  looks up from its wait", out);
 	if (e->blocked)
 		fputs("  BLOCKED", out);
 }

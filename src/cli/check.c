@@ -406,6 +406,7 @@ static int run(const struct request *request)
 			.limit = (uint64_t)request->limit,
 			.keep_trace = true,
 			.steadfast = request->steadfast,
+			.early = request->steadfast ? 0 : 1,
 			.progress = progress,
 			.context = &position,
 		};
@@ -443,7 +444,11 @@ static int replay(const char *token, bool steadfast)
 {
 	char text[TOKEN_SIZE + 128], *rest = text, *field[6];
 	struct check_case c = {.type = NULL};
-	struct options options = {.keep_trace = true, .steadfast = steadfast};
+	struct options options = {
+		.keep_trace = true,
+		.steadfast = steadfast,
+		.early = steadfast ? 0 : 1,
+	};
 	size_t i;
 
 	if (snprintf(text, sizeof(text), "%s", token) >= (int)sizeof(text))

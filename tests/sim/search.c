@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-enum { THREADS = 3, OPERATIONS = 4, WORDS = 2, MAX_GRAPHS = 1 << 17 };
+enum { THREADS = 3, OPERATIONS = 4, WORDS = 3, MAX_GRAPHS = 1 << 17 };
 
 enum what {
 	DO_LOAD,
@@ -26,6 +26,7 @@ enum what {
 	DO_CAS,
 	DO_AWAIT_EQ,
 	DO_AWAIT_NE,
+	DO_AWAIT_CHANGE,
 	DO_AWAIT_CAS,
 	DO_AWAIT_RMW,
 	DO_FENCE,
@@ -70,12 +71,12 @@ static void make_program(uint64_t seed, int threads)
 			struct instruction *in = &code[t][i];
 
 			in->what = pick(3) == 0 ? pick(DO_KINDS) : pick(DO_CAS + 1);
-			in->word = (int)pick(WORDS);
+			in->word = (int)pick(2);
 			in->a = pick(3);
 			in->b = pick(3);
 			in->order = orders[pick(5)];
 			if (in->what == DO_LOAD || in->what == DO_AWAIT_EQ ||
-			    in->what == DO_AWAIT_NE)
+			    in->what == DO_AWAIT_NE || in->what == DO_AWAIT_CHANGE)
 				in->order = load_orders[pick(3)];
 			if (in->what == DO_STORE)
 				in->order = store_orders[pick(3)];
@@ -124,6 +125,9 @@ static void run_thread(void *context, int t)
 			break;
 		case DO_AWAIT_NE:
 			sim_await(SIM_AWAIT_NE, w, in->a, 0, in->order);
+			break;
+		case DO_AWAIT_CHANGE:
+			sim_await(SIM_AWAIT_CHANGE, w, in->a, 0, in->order);
 			break;
 		case DO_AWAIT_CAS:
 			sim_await(SIM_AWAIT_CAS, w, in->a, in->b, in->order);
@@ -177,7 +181,7 @@ static void collect(void *context, struct graph *g)
 }
 
 /* Explores the program; leaves the different hashes, and returns how many. */
-static int explore_all(int threads, enum model model, bool naive, uint64_t *to)
+static int explore_all(int threads, enum model model, int early, bool naive, uint64_t *to)
 {
 	static struct result result;
 	struct program program = {
@@ -187,6 +191,7 @@ static int explore_all(int threads, enum model model, bool naive, uint64_t *to)
 	};
 	struct options options = {
 		.model = model,
+		.early = early,
 		.naive = naive,
 		.stuck_is_complete = true,
 		.each = collect,
@@ -206,12 +211,12 @@ static void compare_searches(int threads, enum model model, uint64_t seeds)
 	uint64_t seed;
 
 	for (seed = 0; seed < seeds; seed++) {
-		int all, some, different;
+		int all, some, different, early = (int)(seed & 1);
 
 		make_program(seed, threads);
-		different = explore_all(threads, model, false, found[0]);
+		different = explore_all(threads, model, early, false, found[0]);
 		some = (int)found_all;
-		all = explore_all(threads, model, true, found[1]);
+		all = explore_all(threads, model, early, true, found[1]);
 		if (some != different || different != all ||
 		    memcmp(found[0], found[1], (size_t)all * sizeof(uint64_t)) != 0)
 			fail_msg("program %llu, %d threads, model %d: %d executions, %d "
@@ -254,6 +259,138 @@ static void finds_all_sc_executions_once(void **state)
 	compare_searches(3, MODEL_SC, scale(100));
 }
 
+/* Bounded waits, by hand: what ends when nothing else moves, or early. */
+
+static uint64_t await_change(int word)
+{
+	return sim_await(SIM_AWAIT_CHANGE, words[word], 0, 0, SIM_ACQUIRE);
+}
+
+static enum verdict judge(void (*thread)(void *, int), int threads, int early)
+{
+	static struct result result;
+	struct program program = {.threads = threads, .set_up = set_up, .thread = thread};
+	struct options options = {.early = early};
+
+	explore(&program, &options, &result);
+	return result.verdict;
+}
+
+/* One waits for what comes after another's wait has ended by itself. */
+static void woken_by_patience(void *context, int t)
+{
+	(void)context;
+	if (t == 0) {
+		sim_await(SIM_AWAIT_NE, words[0], 0, 0, SIM_ACQUIRE);
+		explore_fail(VERDICT_ASSERTION, "woken");
+	} else {
+		await_change(1);
+		sim_store(words[0], 1, SIM_RELEASE);
+	}
+}
+
+static void a_wait_that_ends_by_itself_wakes_who_waits(void **state)
+{
+	(void)state;
+	assert_int_equal(judge(woken_by_patience, 2, 0), VERDICT_ASSERTION);
+}
+
+/* Two waits that could end by themselves, and one ends the other. */
+static void woken_in_time(void *context, int t)
+{
+	(void)context;
+	if (t == 0) {
+		if (await_change(0) != 0)
+			explore_fail(VERDICT_ASSERTION, "woken");
+	} else {
+		await_change(1);
+		sim_store(words[0], 1, SIM_RELEASE);
+	}
+}
+
+static void of_two_waits_one_may_end_the_other(void **state)
+{
+	(void)state;
+	assert_int_equal(judge(woken_in_time, 2, 0), VERDICT_ASSERTION);
+}
+
+/* Two waits end by themselves; a third thread sees what both did then. */
+static void sees_both(void *context, int t)
+{
+	(void)context;
+	if (t == 1) {
+		sim_await(SIM_AWAIT_EQ, words[0], 1, 0, SIM_ACQUIRE);
+		if (sim_load(words[1], SIM_ACQUIRE) == 1)
+			explore_fail(VERDICT_ASSERTION, "saw both");
+		return;
+	}
+	sim_await(SIM_AWAIT_CHANGE, words[2], 0, 0, SIM_ACQUIRE);
+	sim_store(words[t == 0 ? 0 : 1], 1, SIM_RELEASE);
+}
+
+static void waits_that_end_together_are_seen_in_any_order(void **state)
+{
+	(void)state;
+	assert_int_equal(judge(sees_both, 3, 0), VERDICT_ASSERTION);
+}
+
+/* Bounded waits in a row, and nothing is written between them. */
+static void waits_twice(void *context, int t)
+{
+	(void)context;
+	if (t == 0) {
+		await_change(0);
+		await_change(1);
+		sim_store(words[2], 1, SIM_RELEASE);
+	} else {
+		sim_await(SIM_AWAIT_EQ, words[2], 1, 0, SIM_ACQUIRE);
+	}
+}
+
+static void one_wait_after_the_other_ends_by_itself(void **state)
+{
+	(void)state;
+	assert_int_equal(judge(waits_twice, 2, 0), VERDICT_PASSED);
+}
+
+/* A wait that ends while the store that it is for is still to come. */
+static void too_early(void *context, int t)
+{
+	(void)context;
+	if (t == 0)
+		sim_store(words[0], 1, SIM_RELEASE);
+	else if (await_change(0) == 0)
+		explore_fail(VERDICT_ASSERTION, "early");
+}
+
+static void a_bounded_wait_may_end_early(void **state)
+{
+	(void)state;
+	assert_int_equal(judge(too_early, 2, 0), VERDICT_PASSED);
+	assert_int_equal(judge(too_early, 2, 1), VERDICT_ASSERTION);
+}
+
+/* A sleeper that is woken for nothing, and does not look. */
+static void dozes(void *context, int t)
+{
+	(void)context;
+	if (t == 0) {
+		sim_store(words[0], 1, SIM_RELEASE);
+		sim_wake(words[0]);
+		return;
+	}
+	sim_sleep(words[0], 0, false);
+	if (sim_load(words[0], SIM_ACQUIRE) == 0)
+		explore_fail(VERDICT_ASSERTION, "woken for nothing");
+}
+
+static void a_sleeper_may_be_woken_for_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(judge(dozes, 2, 0), VERDICT_PASSED);
+	assert_int_equal(judge(dozes, 2, 1), VERDICT_ASSERTION);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -261,6 +398,12 @@ int main(void)
 		cmocka_unit_test(finds_all_executions_of_three_threads_once),
 		cmocka_unit_test(finds_all_tso_executions_once),
 		cmocka_unit_test(finds_all_sc_executions_once),
+		cmocka_unit_test(a_wait_that_ends_by_itself_wakes_who_waits),
+		cmocka_unit_test(of_two_waits_one_may_end_the_other),
+		cmocka_unit_test(waits_that_end_together_are_seen_in_any_order),
+		cmocka_unit_test(one_wait_after_the_other_ends_by_itself),
+		cmocka_unit_test(a_bounded_wait_may_end_early),
+		cmocka_unit_test(a_sleeper_may_be_woken_for_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
