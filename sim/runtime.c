@@ -15,9 +15,10 @@
 
 #define SITE __builtin_return_address(0)
 
-pawl_atomic64 sim_twa_slots[SIM_MAX_WAITING_SLOTS];
-pawl_atomic64 sim_hapax_slots[SIM_MAX_WAITING_SLOTS];
-pawl_atomic64 sim_hapax_vw_slots[SIM_MAX_WAITING_SLOTS];
+/* Aligned so that the loader does not decide which bucket a slot falls into. */
+__attribute__((aligned(4096))) pawl_atomic64 sim_twa_slots[SIM_MAX_WAITING_SLOTS];
+__attribute__((aligned(4096))) pawl_atomic64 sim_hapax_slots[SIM_MAX_WAITING_SLOTS];
+__attribute__((aligned(4096))) pawl_atomic64 sim_hapax_vw_slots[SIM_MAX_WAITING_SLOTS];
 
 size_t sim_waiting_slots = SIM_MAX_WAITING_SLOTS;
 unsigned sim_hapax_block_bits = 16;

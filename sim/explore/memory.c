@@ -8,6 +8,8 @@
 #include "lines.h"
 #include "memory.h"
 
+#include <sim/seam.h>
+
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,7 +116,7 @@ void memory_open(void)
 	if (world != NULL)
 		return;
 	/* Locks hash addresses: the same ones every time repeat the same search. */
-	world = map((void *)0x200000000000, WORLD);
+	world = map((void *)SIM_WORLDS, WORLD);
 	world_cells = map(NULL, WORLD / 8 * sizeof(struct cell));
 }
 
