@@ -5,8 +5,6 @@
  */
 #include "outside.h"
 
-#include <sim/explore/memory.h>
-
 #include "../../src/runtime/parking.h"
 
 struct state {
@@ -22,7 +20,7 @@ static void set_up(void *argument)
 {
 	(void)argument;
 	state = explore_allocate(sizeof(*state), 128);
-	memory_label(state, "state");
+	explore_label(state, "state");
 }
 
 /* Waits until something is ready, and takes it. */

@@ -5,7 +5,6 @@
  */
 #include "outside.h"
 
-#include <sim/explore/memory.h>
 #include <sim/runtime.h>
 
 #include <pawl/mutex.h>
@@ -51,10 +50,10 @@ static void set_up(void *argument)
 
 	for (i = 0; i < LOCKS; i++) {
 		c->locks[i] = explore_allocate(c->type->size, 128);
-		memory_label(c->locks[i], labels[i]);
+		explore_label(c->locks[i], labels[i]);
 	}
 	c->shared = explore_allocate(sizeof(*c->shared), 128);
-	memory_label(c->shared, "shared");
+	explore_label(c->shared, "shared");
 	c->shared->users = (uint64_t)c->threads;
 }
 

@@ -69,6 +69,8 @@ void explore(const struct program *program, const struct options *options,
 
 void *explore_allocate(size_t size, size_t alignment); /* zeroed */
 void explore_free(void *p);
+/* Gives what starts at p a name in traces. */
+void explore_label(const void *p, const char *name);
 int explore_thread(void); /* -1 while setting up or finishing */
 /* The value that a word is left with; for `each` and `finished`. */
 uint64_t explore_final(const uint64_t *word);

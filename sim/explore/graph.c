@@ -68,8 +68,7 @@ struct outcome graph_read_outcome(struct graph *g, const struct event *e, event_
 	struct outcome outcome = graph_outcome(e->operation, e->expected,
 					       graph_value(g, from));
 
-	if (e->look == LOOK_LAST &&
-	    (from == INITIAL || event_index(from) < g->settled[event_thread(from)]))
+	if (e->look == LOOK_LAST && (from == INITIAL || event_within(from, g->settled)))
 		outcome.ends = true;
 	return outcome;
 }

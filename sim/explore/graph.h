@@ -61,6 +61,11 @@ static inline int event_index(event_id id)
 	return id & 0xff;
 }
 
+static inline bool event_within(event_id id, clock_vector prefix)
+{
+	return event_index(id) < prefix[event_thread(id)];
+}
+
 enum event_kind { EVENT_READ, EVENT_WRITE, EVENT_FENCE, EVENT_CHOICE };
 
 /* The operation that an event is (part of). */

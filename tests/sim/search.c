@@ -391,6 +391,53 @@ static void a_sleeper_may_be_woken_for_nothing(void **state)
 	assert_int_equal(judge(dozes, 2, 1), VERDICT_ASSERTION);
 }
 
+/* A search inside another, on the same static word. */
+
+static uint64_t common;
+static struct result inner_result;
+static int inner_runs;
+
+static void add_one(void *context, int t)
+{
+	(void)context, (void)t;
+	sim_fetch_add(&common, 1, SIM_RELAXED);
+}
+
+static void added_thrice(void *context, struct graph *g)
+{
+	(void)context, (void)g;
+	assert_int_equal(explore_final(&common), 3);
+}
+
+static void search_again(void *context, struct graph *g)
+{
+	const struct program program = {.threads = 3, .thread = add_one};
+	const struct options options = {.each = added_thrice};
+
+	(void)context, (void)g;
+	assert_int_equal(explore_final(&common), 2);
+	explore(&program, &options, &inner_result);
+	assert_int_equal(inner_result.verdict, VERDICT_PASSED);
+	assert_int_equal(inner_result.executions, 6);
+	assert_int_equal(explore_final(&common), 2);
+	assert_int_equal(common, 2);
+	inner_runs++;
+}
+
+static void a_search_runs_inside_another(void **state)
+{
+	static struct result result;
+	const struct program program = {.threads = 2, .thread = add_one};
+	const struct options options = {.each = search_again};
+
+	(void)state;
+	explore(&program, &options, &result);
+	assert_int_equal(result.verdict, VERDICT_PASSED);
+	assert_int_equal(result.executions, 2);
+	assert_int_equal(inner_runs, 2);
+	assert_int_equal(common, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -404,6 +451,7 @@ int main(void)
 		cmocka_unit_test(one_wait_after_the_other_ends_by_itself),
 		cmocka_unit_test(a_bounded_wait_may_end_early),
 		cmocka_unit_test(a_sleeper_may_be_woken_for_nothing),
+		cmocka_unit_test(a_search_runs_inside_another),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
