@@ -24,35 +24,34 @@ static void check_race(struct search *s, struct cell *cell, bool write, bool pla
 			     access_place(s, cell->address));
 }
 
-static struct cell *access_cell(struct search *s, const void *p, bool plain)
+/* `cell` and `state` are what was found at p. */
+static void check_lives(struct search *s, const void *p, const struct cell *cell,
+			enum memory_state state, bool plain)
 {
-	enum memory_state state;
-	int owner;
-	struct cell *cell = memory_find(s->memory, p, &state, &owner);
-
 	if (state == MEMORY_FREED)
 		explore_fail(VERDICT_FREED, "%s is accessed, but it is gone",
 			     access_place(s, p));
 	if (state == MEMORY_UNKNOWN || (cell == NULL && !plain))
 		explore_fail(VERDICT_ASSERTION, "%s is accessed, and is nobody's memory",
 			     access_place(s, p));
-	return cell;
 }
 
 /* Notes an access that has happened once so many of our events have. */
-static void visit(struct search *s, int owner, int position)
+static void visit(struct search *s, const struct cell *cell, int position)
 {
 	int t = me(s);
 
-	if (owner >= 0 && owner != t)
-		memory_visit(s->memory, owner, t, (uint8_t)position);
+	if (cell->owner >= 0 && cell->owner != t)
+		memory_visit(s->memory, cell->owner, t, (uint8_t)position);
 }
 
 /* To be called before the event is taken or added: it is the next one. */
 struct cell *access_find(struct search *s, const void *p)
 {
-	struct cell *cell = access_cell(s, p, false);
+	enum memory_state state;
+	struct cell *cell = memory_find(s->memory, p, &state);
 
+	check_lives(s, p, cell, state, false);
 	if (memory_name(s->memory, cell) == NO_LOCATION)
 		explore_fail(VERDICT_LIMIT, "more than %d atomic words", MAX_LOCATIONS);
 	if (cell->written_plainly) {
@@ -66,12 +65,10 @@ struct cell *access_find(struct search *s, const void *p)
 
 void access_atomic(struct search *s, struct cell *cell, bool write)
 {
-	int t = me(s), owner;
 	uint8_t position = (uint8_t)s->self->position;
-	enum memory_state state;
+	int t = me(s);
 
-	memory_find(s->memory, cell->address, &state, &owner);
-	visit(s, owner, position);
+	visit(s, cell, position);
 	check_race(s, cell, write, false);
 	if (write) {
 		memory_save(s->memory, cell);
@@ -84,8 +81,8 @@ void access_atomic(struct search *s, struct cell *cell, bool write)
 void access_plain(struct search *s, const char *p, bool write, const void *site)
 {
 	enum memory_state state;
-	int owner, t = me(s);
-	struct cell *cell = memory_find(s->memory, p, &state, &owner);
+	int t = me(s);
+	struct cell *cell = memory_find(s->memory, p, &state);
 
 	if (cell == NULL && state == MEMORY_LIVE)
 		return;
@@ -94,7 +91,7 @@ void access_plain(struct search *s, const char *p, bool write, const void *site)
 	if (cell == NULL ||
 	    !((write && cell->atomic) || memory_is_constant(s->memory, cell, write)))
 		search_note_plain(s, write ? "write" : "read", p, 8, site);
-	cell = access_cell(s, p, true);
+	check_lives(s, p, cell, state, true);
 	if (write)
 		memory_save(s->memory, cell);
 	if (write && cell->atomic) {
@@ -112,7 +109,7 @@ void access_plain(struct search *s, const char *p, bool write, const void *site)
 					     },
 					     false);
 		cell->plain_writes[t] = (uint8_t)s->self->position;
-		visit(s, owner, s->self->position);
+		visit(s, cell, s->self->position);
 		if (s->self->unread_count == MAX_UNREAD)
 			explore_fail(VERDICT_LIMIT, "too many atomics in one store");
 		s->self->unread[s->self->unread_count].word = cell->address;
@@ -128,5 +125,5 @@ void access_plain(struct search *s, const char *p, bool write, const void *site)
 	} else {
 		cell->plain_reads[t] = (uint8_t)(s->self->position + 1);
 	}
-	visit(s, owner, s->self->position + 1);
+	visit(s, cell, s->self->position + 1);
 }

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static const struct event blank = {.location = NO_LOCATION};
+const struct event graph_blank = {.location = NO_LOCATION};
 
 void graph_clear(struct graph *g, int threads)
 {
@@ -14,7 +14,7 @@ void graph_clear(struct graph *g, int threads)
 	g->locations = 0;
 	g->forced = -1;
 	g->tired = 0;
-	g->settled = blank.hb;
+	g->settled = graph_blank.hb;
 	g->stamps = 0;
 	g->writes = 0;
 	g->fences = 0;
@@ -27,14 +27,7 @@ const struct event *graph_last(const struct graph *g, int thread)
 {
 	int n = g->length[thread];
 
-	return n == 0 ? &blank : &g->events[thread][n - 1];
-}
-
-const struct event *graph_before(const struct graph *g, event_id id)
-{
-	int index = event_index(id);
-
-	return index == 0 ? &blank : &g->events[event_thread(id)][index - 1];
+	return n == 0 ? &graph_blank : &g->events[thread][n - 1];
 }
 
 struct outcome graph_outcome(enum operation operation, uint64_t expected, uint64_t value)
@@ -87,13 +80,13 @@ static bool releases(int order)
 static void follow(struct graph *g, int thread, struct event *e)
 {
 	int index = (int)(e - g->events[thread]);
-	const struct event *last = index == 0 ? &blank : e - 1;
+	const struct event *last = index == 0 ? &graph_blank : e - 1;
 
 	e->hb = last->hb;
 	e->porf = last->porf;
 	e->hb[thread] = (uint8_t)(index + 1);
 	e->porf[thread] = (uint8_t)(index + 1);
-	e->pass = blank.pass;
+	e->pass = graph_blank.pass;
 	e->released = last->released;
 	e->unacquired = last->unacquired;
 	e->seen = last->seen;

@@ -166,13 +166,20 @@ static inline uint64_t graph_value(struct graph *g, event_id write)
 	return write == INITIAL ? 0 : graph_event(g, write)->value;
 }
 
+extern const struct event graph_blank; /* before a thread's first */
+
 void graph_clear(struct graph *g, int threads);
 
 /* The last event of a thread; a blank one if it has done nothing yet. */
 const struct event *graph_last(const struct graph *g, int thread);
 
 /* The event before one that may not exist yet; likewise. */
-const struct event *graph_before(const struct graph *g, event_id id);
+static inline const struct event *graph_before(const struct graph *g, event_id id)
+{
+	int index = event_index(id);
+
+	return index == 0 ? &graph_blank : &g->events[event_thread(id)][index - 1];
+}
 
 /* What an operation does on reading a value. */
 struct outcome {

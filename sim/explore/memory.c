@@ -175,7 +175,7 @@ void memory_reset(struct memory *m)
 	for (i = 0; i < m->saved_count; i++)
 		*m->saved[i].word = m->saved[i].value;
 	m->saved_count = 0;
-	for (i = 0; i < MAX_THREADS; i++) {
+	for (i = 0; i < m->stack_count; i++) {
 		if (m->storage_size != 0)
 			memset(m->world + STORAGES + (size_t)i * STORAGE, 0,
 			       m->storage_size);
@@ -216,13 +216,14 @@ void memory_add_stack(struct memory *m, int thread, void *stack, size_t size)
 	m->stacks[thread].cells = map(NULL, size / 8 * sizeof(struct cell));
 }
 
-static struct cell *fresh(struct memory *m, struct cell *cell, const void *p)
+static struct cell *fresh(struct memory *m, struct cell *cell, const void *p, int owner)
 {
 	if (cell->run != m->run) {
 		clock_vector none = {0};
 
 		cell->run = m->run;
 		cell->address = p;
+		cell->owner = (int8_t)owner;
 		cell->plain_reads = none;
 		cell->plain_writes = none;
 		cell->atomic_reads = none;
@@ -241,7 +242,7 @@ static struct cell *find_static(struct memory *m, const char *p)
 		struct cell *cell = &m->static_cells[at];
 
 		if (cell->address == NULL || (const char *)cell->address == p)
-			return fresh(m, cell, p);
+			return fresh(m, cell, p, -1);
 		at = (at + 1) % STATIC_WORDS;
 	}
 	return NULL;
@@ -281,23 +282,21 @@ uint64_t *memory_beside(struct memory *m, const void *p)
 	return (uint64_t *)(m->world + BESIDES) + i;
 }
 
-struct cell *memory_find(struct memory *m, const void *p, enum memory_state *state,
-			 int *owner)
+struct cell *memory_find(struct memory *m, const void *p, enum memory_state *state)
 {
 	const char *at = (const char *)((uintptr_t)p & ~(uintptr_t)7);
 	size_t offset = (size_t)(at - m->world);
 	struct cell *cell;
 	int i;
 
-	*owner = -1;
 	*state = MEMORY_LIVE;
 	if (offset < WORLD) {
-		cell = fresh(m, &m->world_cells[offset / 8], at);
+		cell = fresh(m, &m->world_cells[offset / 8], at, -1);
 		if (offset >= BESIDES)
 			return cell;
 		if (offset >= STORAGES) {
-			*owner = (int)((offset - STORAGES) / STORAGE);
-			if (m->retired[*owner])
+			cell->owner = (int8_t)((offset - STORAGES) / STORAGE);
+			if (m->retired[cell->owner])
 				*state = MEMORY_FREED;
 			else if (offset % STORAGE >= m->storage_size)
 				*state = MEMORY_UNKNOWN;
@@ -312,10 +311,9 @@ struct cell *memory_find(struct memory *m, const void *p, enum memory_state *sta
 		offset = (size_t)(at - m->stacks[i].base);
 		if (offset >= m->stacks[i].size)
 			continue;
-		*owner = i;
 		if (m->retired[i])
 			*state = MEMORY_FREED;
-		return fresh(m, &m->stacks[i].cells[offset / 8], at);
+		return fresh(m, &m->stacks[i].cells[offset / 8], at, i);
 	}
 	for (i = 0; i < m->range_count; i++)
 		if ((size_t)(at - m->ranges[i].start) < m->ranges[i].size)

@@ -17,6 +17,7 @@ struct cell {
 	uint32_t freed;	      /* the run in which it was freed */
 	uint32_t saved;	      /* the run in which it was first written; static words */
 	uint8_t location;     /* name in the graph */
+	int8_t owner;	      /* the thread whose storage or stack it is; -1 = none */
 	bool atomic;	      /* ever accessed atomically, in any execution */
 	bool written_plainly; /* before it was known to be atomic */
 	clock_vector plain_reads, plain_writes, atomic_reads, atomic_writes;
@@ -43,12 +44,10 @@ void *memory_storage(struct memory *m, int thread, size_t size);
 void memory_add_stack(struct memory *m, int thread, void *stack, size_t size);
 
 /*
- * Looks up the word at p. `owner` is the thread whose storage or stack it lies
- * in, -1 if none. Returns NULL, and MEMORY_LIVE, for memory that is not
+ * Looks up the word at p. Returns NULL, and MEMORY_LIVE, for memory that is not
  * followed.
  */
-struct cell *memory_find(struct memory *m, const void *p, enum memory_state *state,
-			 int *owner);
+struct cell *memory_find(struct memory *m, const void *p, enum memory_state *state);
 
 /* Called before a word is written, so that memory_reset can undo it. */
 void memory_save(struct memory *m, struct cell *cell);

@@ -364,8 +364,7 @@ uint64_t explore_final(const uint64_t *word)
 {
 	struct search *s = current_search;
 	enum memory_state state;
-	int owner;
-	struct cell *cell = memory_find(s->memory, word, &state, &owner);
+	struct cell *cell = memory_find(s->memory, word, &state);
 	int l = cell->location;
 
 	if (!cell->atomic)

@@ -122,6 +122,7 @@ static void start_threads(struct search *s)
 	for (t = 0; t < s->program->threads; t++) {
 		struct thread *thread = &s->threads[t];
 
+		thread->number = t;
 		if (thread->fiber == NULL) {
 			size_t size;
 			void *stack;

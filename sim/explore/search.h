@@ -41,6 +41,7 @@ struct arrival {
 };
 
 struct thread {
+	int number;
 	struct sim_fiber *fiber;
 	void *storage;
 	enum thread_state state;
@@ -117,7 +118,13 @@ extern const struct sim_engine search_engine;
 /* The running thread. */
 static inline int me(const struct search *s)
 {
-	return (int)(s->self - s->threads);
+	return s->self->number;
+}
+
+/* The event that it did last. */
+static inline const struct event *search_here(const struct search *s)
+{
+	return graph_before(&s->graph, event_name(me(s), s->self->position));
 }
 
 /* search.c */
@@ -130,8 +137,6 @@ void search_push(struct search *s, struct graph *g);
 void search_pause(struct search *s, enum thread_state state);
 /* Gives up the run, and on a fiber goes away for good. */
 void search_stop(struct search *s);
-/* The event that the running thread did last. */
-const struct event *search_here(struct search *s);
 /* Whether a thread's next event, which the graph has, can be done now. */
 bool search_can_repeat(struct search *s, int thread);
 /* A plain store's value is there once its thread comes back to us. */

@@ -48,11 +48,6 @@ void explore_fail(enum verdict verdict, const char *format, ...)
 
 /* Where it stands. */
 
-const struct event *search_here(struct search *s)
-{
-	return graph_before(&s->graph, event_name(me(s), s->self->position));
-}
-
 static bool made(struct search *s, event_id id)
 {
 	return id == INITIAL || event_index(id) < s->threads[event_thread(id)].position;
