@@ -43,7 +43,7 @@ struct options {
 	const char *choices;	/* repeat this execution only */
 	bool steadfast;		/* bounded waits never end without a change */
 	int early;		/* bounded waits of a thread that end at any time */
-	bool naive;		/* every interleaving: the search's own test */
+	bool naive;		/* sim/cores: reduce nothing, for its own test */
 	bool stuck_is_complete; /* a deadlock is an execution like others */
 	/* Called with each complete graph; for tests. */
 	void (*each)(void *context, struct graph *g);

@@ -12,7 +12,6 @@ void graph_clear(struct graph *g, int threads)
 {
 	g->threads = threads;
 	g->locations = 0;
-	g->forced = -1;
 	g->tired = 0;
 	g->settled = graph_blank.hb;
 	g->stamps = 0;

@@ -127,7 +127,6 @@ struct event {
 struct graph {
 	int threads;
 	int locations; /* names in use are below this */
-	int8_t forced; /* the thread that must move next; -1 = any */
 	uint8_t tired; /* threads that look for the last time in this round; bits */
 	clock_vector settled; /* what was there when this round began */
 	uint32_t stamps;

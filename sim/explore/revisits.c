@@ -185,8 +185,7 @@ struct event *search_add_write(struct search *s, struct event event, bool exclus
 		if (chosen < least)
 			chosen = rank;
 	} else {
-		if (event.operation != OP_PLAIN_STORE && !s->tracing &&
-		    !s->options->naive)
+		if (event.operation != OP_PLAIN_STORE && !s->tracing)
 			revisit_all(s, id);
 		if (exclusive)
 			rank = least = graph_rank(&s->graph, last->from);

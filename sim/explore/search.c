@@ -195,21 +195,6 @@ static int next_thread(struct search *s)
 	}
 	if (s->guide != NULL && found >= 0)
 		s->guide = ""; /* it does not fit the program: go on without */
-	if (s->options->naive && found >= 0) {
-		s->granted = true;
-		if (s->graph.forced >= 0) {
-			found = s->graph.forced;
-			s->graph.forced = -1;
-			return found;
-		}
-		for (t = found + 1; t < s->graph.threads; t++) {
-			if (!can_move(s, t))
-				continue;
-			s->graph.forced = (int8_t)t;
-			search_push(s, &s->graph);
-		}
-		s->graph.forced = -1;
-	}
 	return found;
 }
 

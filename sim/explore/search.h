@@ -101,7 +101,6 @@ struct search {
 	const void *site, *address; /* of what goes on now */
 	char place[64];		    /* in words */
 	bool replaying, stopped, dead, restart, tracing;
-	bool granted; /* naive search: the thread may add one event */
 
 	const char *guide; /* the execution to be repeated, or NULL */
 	char *record;	   /* the one being recorded, or NULL */

@@ -124,13 +124,10 @@ struct event *search_next_event(struct search *s)
 		} else if (s->guide != NULL && token_thread(s) >= 0 &&
 			   token_thread(s) != t) {
 			search_pause(s, THREAD_FRONTIER);
-		} else if (s->options->naive && !s->granted && !search_owes_write(s, t)) {
-			search_pause(s, THREAD_FRONTIER);
 		} else {
 			break;
 		}
 	}
-	s->granted = false;
 	if (s->graph.length[t] == MAX_STEPS)
 		explore_fail(VERDICT_LIMIT, "a thread took more than %d steps",
 			     MAX_STEPS);
