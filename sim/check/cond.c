@@ -30,6 +30,7 @@ static void await_ready(bool timed)
 	int error = 0;
 
 	pawl_mutex_lock(&state->mutex);
+	explore_in_turn(1);
 	while (state->ready == 0 && error == 0)
 		if (timed)
 			error = pawl_cond_timedwait(&state->cond, &state->mutex,

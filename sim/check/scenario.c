@@ -60,6 +60,8 @@ static void set_up(void *argument)
 static void enter(struct check *c, int i)
 {
 	explore_enter(i);
+	if (c->scenario->alike != 0)
+		explore_in_turn(c->scenario->alike - 1);
 	c->shared->sections[i]++;
 }
 
@@ -470,14 +472,15 @@ static void is_free(void *argument)
 
 const struct scenario scenarios[] = {
 	{"sections", "lock and unlock: exclusion, progress, order of admission", 1, 0, 0,
-	 4, always, passes, sections_set_up, sections_thread, finished, 0, false, false},
+	 4, always, passes, sections_set_up, sections_thread, finished, 0, false, false,
+	 .alike = 1},
 	{"explicit", "the same, the context kept by the caller", 1, 0, 0, 4,
 	 explicit_applies, passes, sections_set_up, explicit_thread, finished, 0, false,
-	 false},
+	 false, .alike = 1},
 	{"destroy", "the last holder frees the lock", 2, 0, 1, 4, always,
-	 destroy_expected, set_up, destroy_thread, NULL, 0, false, false},
+	 destroy_expected, set_up, destroy_thread, NULL, 0, false, false, .alike = 1},
 	{"exit", "threads exit right after their unlock", 2, 0, 0, 4, always, passes,
-	 sections_set_up, exit_thread, finished, 0, false, false},
+	 sections_set_up, exit_thread, finished, 0, false, false, .alike = 1},
 	{"trylock", "trylock against lock and unlock", 2, 0, 0, 4, trylock_applies,
 	 passes, set_up, trylock_thread, finished, 0, false, false},
 	{"nested", "one thread holds two locks, others wait for them", 2, 0, 1, 1, always,
@@ -487,7 +490,7 @@ const struct scenario scenarios[] = {
 	{"chained", "a thread goes from one lock to another that is in use", 3, 3, 1, 1,
 	 always, passes, set_up, chained_thread, finished, 0, false, false},
 	{"return", "one thread comes back while others still wait", 2, 0, 1, 4, always,
-	 passes, return_set_up, return_thread, finished, 0, false, false},
+	 passes, return_set_up, return_thread, finished, 0, false, false, .alike = 2},
 	{"passed-on", "another thread unlocks", 2, 0, 1, 4, passed_on_applies, passes,
 	 set_up, passed_on_thread, NULL, 0, false, false},
 	{"handed-on", "another thread releases, with the context", 2, 0, 1, 4,
@@ -505,11 +508,11 @@ const struct scenario scenarios[] = {
 	{"tired", "a visible waiter may leave its slot and go on unseen", 3, 3, 1, 1,
 	 tired_applies, passes, tired_set_up, sections_thread, finished, 0, false, false},
 	{"refused", "lock and unlock where membarrier is refused", 2, 2, 1, 4, sleeps,
-	 passes, sections_set_up, sections_thread, finished, 0, true, true},
+	 passes, sections_set_up, sections_thread, finished, 0, true, true, .alike = 1},
 	{"guard", "the lock that sleeping is built on", 3, 3, 1, 4, is_mutex, passes,
-	 sections_set_up, guard_thread, finished, 0, false, true},
+	 sections_set_up, guard_thread, finished, 0, false, true, .alike = 1},
 	{"bypass", "an unlock that finds the head's turn due", 2, 2, 1, 4, is_mutex,
-	 passes, return_set_up, return_thread, finished, 1, false, true},
+	 passes, return_set_up, return_thread, finished, 1, false, true, .alike = 2},
 	{"timed", "a waiter that may give up at any time", 2, 2, 1, 4, is_mutex, passes,
 	 set_up, timed_thread, is_free, 0, false, true},
 	{"timed-due", "the same, and every unlock grants", 2, 2, 1, 4, is_mutex, passes,

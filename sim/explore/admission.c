@@ -143,3 +143,19 @@ void admission_check(struct search *s)
 		}
 	}
 }
+
+void explore_in_turn(int first)
+{
+	struct search *s = current_search;
+	clock_vector porf;
+	int t = me(s), u;
+
+	if (!s->options->in_turn || s->self->turn >= 0)
+		return;
+	search_settle(s);
+	s->self->turn = s->self->position;
+	porf = search_here(s)->porf;
+	for (u = first; u < t; u++)
+		while (s->threads[u].turn < 0 || porf[u] <= s->threads[u].turn)
+			search_pause(s, THREAD_OUT_OF_TURN);
+}

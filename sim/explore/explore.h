@@ -43,6 +43,7 @@ struct options {
 	const char *choices;	/* repeat this execution only */
 	bool steadfast;		/* bounded waits never end without a change */
 	int early;		/* bounded waits of a thread that end at any time */
+	bool in_turn;		/* what explore_in_turn says */
 	bool naive;		/* sim/cores: reduce nothing, for its own test */
 	bool stuck_is_complete; /* a deadlock is an execution like others */
 	/* Called with each complete graph; for tests. */
@@ -90,5 +91,13 @@ void explore_arrive(int lock, const void *l, size_t size, enum admission admissi
 void explore_retreat(int lock);
 void explore_enter(int lock);
 void explore_leave(int lock);
+
+/*
+ * To be called where threads pass one after the other: inside a section. Threads
+ * from `first` on run the same code, so executions that differ only in who is who
+ * need be explored once: with options.in_turn only those count in which these
+ * threads pass here, for the first time, in the order of their numbers.
+ */
+void explore_in_turn(int first);
 
 #endif /* EXPLORE_H */

@@ -140,6 +140,7 @@ static void start_threads(struct search *s)
 		thread->position = 0;
 		thread->serials = 0;
 		thread->early = 0;
+		thread->turn = -1;
 		thread->unread_count = 0;
 		memset(thread->arrivals, 0, sizeof(thread->arrivals));
 		sim_fiber_start(thread->fiber, fiber_main, (void *)(intptr_t)t);
@@ -161,6 +162,7 @@ static void replay(struct search *s)
 				    thread->state == THREAD_BLOCKED;
 
 			if (thread->state == THREAD_FRONTIER ||
+			    thread->state == THREAD_OUT_OF_TURN ||
 			    thread->state == THREAD_DONE)
 				continue;
 			if (held && (thread->position >= s->graph.length[t] ||
@@ -299,9 +301,11 @@ static void run(struct search *s)
 			resume(s, t);
 			continue;
 		}
-		for (t = 0; t < s->graph.threads; t++)
+		for (t = 0; t < s->graph.threads; t++) {
 			blocked = blocked || s->threads[t].state == THREAD_BLOCKED;
-		if (!blocked)
+			s->dead = s->dead || s->threads[t].state == THREAD_OUT_OF_TURN;
+		}
+		if (!blocked || s->dead)
 			break;
 		quiesce(s);
 	}

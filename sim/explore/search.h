@@ -30,6 +30,7 @@ enum thread_state {
 	THREAD_HELD,	 /* the graph's next event needs another thread's first */
 	THREAD_FRONTIER, /* wants to do something that is not in the graph */
 	THREAD_BLOCKED,
+	THREAD_OUT_OF_TURN, /* what comes of it is another execution with new names */
 	THREAD_DONE,
 };
 
@@ -47,6 +48,7 @@ struct thread {
 	enum thread_state state;
 	int position; /* events done in this run */
 	int early;    /* bounded waits that ended at once */
+	int turn;     /* position when it came to explore_in_turn; -1 = not yet */
 	uint64_t serials;
 	int unread_count; /* plain stores whose values are not known yet */
 	struct {

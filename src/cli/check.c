@@ -390,6 +390,18 @@ static json_t *describe(enum model model)
 			 rows);
 }
 
+/*
+ * Whether to explore but one of the executions that differ in who is who: for what
+ * has an algorithm of its own for sleeping, which three threads take too long on.
+ * Others hash what belongs to a thread, and so can tell who is who.
+ */
+static bool in_turn(const struct check_case *c)
+{
+	bool own = strcmp(c->type->name, c->type->base) == 0;
+
+	return c->threads > 2 && own && (c->type->parks || c->type->lock == NULL);
+}
+
 static int run(const struct request *request)
 {
 	uint64_t executions = 0;
@@ -407,6 +419,7 @@ static int run(const struct request *request)
 			.keep_trace = true,
 			.steadfast = request->steadfast,
 			.early = request->steadfast ? 0 : 1,
+			.in_turn = in_turn(c),
 			.progress = progress,
 			.context = &position,
 		};
@@ -479,6 +492,7 @@ static int replay(const char *token, bool steadfast)
 		       "printed",
 		       token);
 	options.choices = field[5];
+	options.in_turn = in_turn(&c);
 	scenario_check(c.scenario, c.type, c.threads, c.episodes, &options, &c.result);
 	print_header();
 	print_row(&c, options.model);
