@@ -29,6 +29,7 @@ done
 # The calls of -fsanitize=thread go to the checker, so no library is linked.
 for source in $sources; do
 	${CC:-cc} -std=gnu11 -O1 -g -w -fPIC -fno-ipa-icf -fsanitize=thread \
+		-U_FORTIFY_SOURCE -Dmemset=sim_memset -Dmemcpy=sim_memcpy -Dmemmove=sim_memmove \
 		-Dlock_types=sim_loaded_locks -Dlock_type_find=sim_loaded_find \
 		${PAWL_LOCK_FLAGS:-} \
 		-I "$scratch" ${overlay:+-I "$overlay"} -I "$root/backend/sim" \

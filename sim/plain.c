@@ -7,6 +7,8 @@
  */
 #include <sim/seam.h>
 
+#include <string.h>
+
 #define SITE __builtin_return_address(0)
 
 #define PLAIN(name, size, write)                         \
@@ -37,6 +39,31 @@ void __tsan_write_range(const void *p, unsigned long size);
 void __tsan_write_range(const void *p, unsigned long size)
 {
 	sim_engine->plain(p, size, true, SITE);
+}
+
+/* Simulated code calls these by the names that it knows: -D of CMakeLists.txt. */
+
+void *sim_memset(void *to, int byte, size_t size);
+void *sim_memset(void *to, int byte, size_t size)
+{
+	sim_engine->plain(to, size, true, SITE);
+	return memset(to, byte, size);
+}
+
+void *sim_memcpy(void *to, const void *from, size_t size);
+void *sim_memcpy(void *to, const void *from, size_t size)
+{
+	sim_engine->plain(from, size, false, SITE);
+	sim_engine->plain(to, size, true, SITE);
+	return memcpy(to, from, size);
+}
+
+void *sim_memmove(void *to, const void *from, size_t size);
+void *sim_memmove(void *to, const void *from, size_t size)
+{
+	sim_engine->plain(from, size, false, SITE);
+	sim_engine->plain(to, size, true, SITE);
+	return memmove(to, from, size);
 }
 
 /* Not needed: functions entered and left, start-up. */

@@ -259,6 +259,36 @@ static void return_set_up(void *argument)
 	c->expected[0] = (uint64_t)c->threads + 1;
 }
 
+/*
+ * doorway: one comes while the lock is held, and another when that one waits, as
+ * far as it will go. Whatever a lock does first, these two came in this order.
+ */
+static void doorway_thread(void *argument, int thread)
+{
+	struct check *c = argument;
+
+	if (thread == 1)
+		sim_await(SIM_AWAIT_NE, &c->shared->passed, 0, 0, SIM_ACQUIRE);
+	if (thread == 2) {
+		explore_await_quiet();
+		sim_store(&c->shared->passed, 2, SIM_RELEASE);
+	}
+	lock(c, 0);
+	if (thread == 0) {
+		sim_store(&c->shared->passed, 1, SIM_RELEASE);
+		sim_await(SIM_AWAIT_EQ, &c->shared->passed, 2, 0, SIM_ACQUIRE);
+	}
+	if (thread == 2 && c->shared->sections[0] != 3)
+		explore_fail(VERDICT_FIFO,
+			     "thread 2 came when thread 1 waited, and entered first");
+	unlock(c, 0);
+}
+
+OUTSIDE static bool doorway_applies(const struct lock_type *type)
+{
+	return type->admission == ADMISSION_FIFO;
+}
+
 /* passed-on: the thread that unlocks is not the one that locked. */
 static void passed_on_thread(void *argument, int thread)
 {
@@ -491,6 +521,9 @@ const struct scenario scenarios[] = {
 	 always, passes, set_up, chained_thread, finished, 0, false, false},
 	{"return", "one thread comes back while others still wait", 2, 0, 1, 4, always,
 	 passes, return_set_up, return_thread, finished, 0, false, false, .alike = 2},
+	{"doorway", "one comes when another waits, and enters later", 3, 3, 1, 4,
+	 doorway_applies, passes, sections_set_up, doorway_thread, finished, 0, false,
+	 false},
 	{"passed-on", "another thread unlocks", 2, 0, 1, 4, passed_on_applies, passes,
 	 set_up, passed_on_thread, NULL, 0, false, false},
 	{"handed-on", "another thread releases, with the context", 2, 0, 1, 4,

@@ -53,7 +53,9 @@ struct cell *access_find(struct search *s, const void *p)
 
 	check_lives(s, p, cell, state, false);
 	if (memory_name(s->memory, cell) == NO_LOCATION)
-		explore_fail(VERDICT_LIMIT, "more than %d atomic words", MAX_LOCATIONS);
+		explore_fail(VERDICT_LIMIT,
+			     "more than %d atomic words; lower --threads or --episodes",
+			     MAX_LOCATIONS);
 	if (cell->written_plainly) {
 		/* Those writes should have been events: start again, knowing. */
 		cell->written_plainly = false;
@@ -95,7 +97,7 @@ void access_plain(struct search *s, const char *p, bool write, const void *site)
 	if (write)
 		memory_save(s->memory, cell);
 	if (write && cell->atomic) {
-		struct event *e = search_next_event(s);
+		struct event *e = search_next_event(s, true);
 
 		check_race(s, cell, true, true);
 		if (e == NULL)
@@ -111,7 +113,9 @@ void access_plain(struct search *s, const char *p, bool write, const void *site)
 		cell->plain_writes[t] = (uint8_t)s->self->position;
 		visit(s, cell, s->self->position);
 		if (s->self->unread_count == MAX_UNREAD)
-			explore_fail(VERDICT_LIMIT, "too many atomics in one store");
+			explore_fail(
+				VERDICT_LIMIT,
+				"too many atomics in one store; clear them one by one");
 		s->self->unread[s->self->unread_count].word = cell->address;
 		s->self->unread[s->self->unread_count++].event = event_name(
 			t, s->self->position - 1);

@@ -41,7 +41,9 @@ void explore_arrive(int lock, const void *l, size_t size, enum admission admissi
 		if (++a == s->self->arrivals + MAX_HELD)
 			abort();
 	if (s->section_count == MAX_SECTIONS)
-		explore_fail(VERDICT_LIMIT, "more than %d sections", MAX_SECTIONS);
+		explore_fail(VERDICT_LIMIT,
+			     "more than %d sections; lower --threads or --episodes",
+			     MAX_SECTIONS);
 	a->open = true;
 	a->start = l;
 	a->size = size;

@@ -20,6 +20,7 @@ enum verdict {
 	VERDICT_FREED,
 	VERDICT_ASSERTION,
 	VERDICT_LIMIT,
+	VERDICT_NOTHING,
 };
 
 const char *verdict_name(enum verdict verdict);
@@ -58,7 +59,7 @@ struct result {
 	uint64_t executions; /* complete ones, all different */
 	uint64_t blocked;    /* abandoned: a thread waited on an old value */
 	double seconds;
-	char message[256];	  /* one sentence; empty if passed */
+	char message[256];	  /* what, and what to do; empty if passed */
 	char choices[TOKEN_SIZE]; /* repeat the failure with this */
 	char *trace;		  /* readable; the caller frees it; or NULL */
 };
@@ -91,6 +92,9 @@ void explore_arrive(int lock, const void *l, size_t size, enum admission admissi
 void explore_retreat(int lock);
 void explore_enter(int lock);
 void explore_leave(int lock);
+
+/* Waits until nothing else moves: every other thread waits, or is done. */
+void explore_await_quiet(void);
 
 /*
  * To be called where threads pass one after the other: inside a section. Threads

@@ -11,7 +11,7 @@
 static void write_half(struct search *s, const uint64_t *p, uint64_t value,
 		       struct event *read, struct cell *cell)
 {
-	struct event *e = search_next_event(s);
+	struct event *e = search_next_event(s, false);
 
 	if (e == NULL)
 		e = search_add_write(s,
@@ -43,7 +43,7 @@ static uint64_t read_operation(struct search *s, enum operation operation,
 
 	search_settle(s);
 	for (;;) {
-		e = search_next_event(s);
+		e = search_next_event(s, false);
 		s->site = site;
 		s->address = p;
 		cell = access_find(s, p);
@@ -92,7 +92,7 @@ static bool choose(struct search *s, enum operation operation, const void *site)
 	struct event *e;
 
 	search_settle(s);
-	e = search_next_event(s);
+	e = search_next_event(s, false);
 	if (e == NULL) {
 		e = search_append(s, t,
 				  (struct event){
@@ -137,7 +137,7 @@ static void do_store(uint64_t *p, uint64_t value, int order, const void *site)
 	struct event *e;
 
 	search_settle(s);
-	e = search_next_event(s);
+	e = search_next_event(s, false);
 	s->site = site;
 	s->address = p;
 	cell = access_find(s, p);
@@ -205,7 +205,7 @@ static void do_fence(enum sim_fence kind, const void *site)
 	struct event *e;
 
 	search_settle(s);
-	e = search_next_event(s);
+	e = search_next_event(s, false);
 	if (e == NULL) {
 		e = search_append(s, t,
 				  (struct event){
@@ -288,7 +288,8 @@ static void *do_allocate(size_t size, size_t alignment)
 	search_settle(s);
 	p = memory_allocate(s->memory, explore_thread(), size, alignment);
 	if (p == NULL)
-		explore_fail(VERDICT_LIMIT, "the program needs too much memory");
+		explore_fail(VERDICT_LIMIT, "the program needs too much memory; lower "
+					    "--threads or --episodes");
 	return p;
 }
 
@@ -384,4 +385,13 @@ void explore_exit(void)
 	if (!memory_retire(s->memory, me(s), search_here(s)->hb))
 		explore_fail(VERDICT_FREED,
 			     "a thread exits while another may still access its memory");
+}
+
+void explore_await_quiet(void)
+{
+	struct search *s = current_search;
+
+	/* A bounded wait for what nobody stores to. */
+	read_operation(s, OP_AWAIT_CHANGE, memory_beside(s->memory, s->self), 0, 0,
+		       SIM_RELAXED, SIM_RELAXED, SITE, NULL);
 }

@@ -37,11 +37,15 @@
 #include <sim/fiber.h>
 #include <sim/runtime.h>
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { STACK = 1 << 16 };
+enum {
+	STACK = 1 << 16,
+	CUT_RUNS = 100000, /* how long to look on where runs were cut */
+};
 
 struct search *current_search;
 
@@ -59,6 +63,7 @@ const char *verdict_name(enum verdict verdict)
 		"use after free",
 		"assertion",
 		"limit reached",
+		"nothing executed",
 	};
 
 	return names[verdict];
@@ -377,7 +382,24 @@ static void start_over(struct search *s)
 	s->guide = s->options->choices;
 }
 
-static void search(struct search *s)
+static void stop_at_limit(struct search *s, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static void stop_at_limit(struct search *s, const char *format, ...)
+{
+	va_list arguments;
+
+	s->result->verdict = VERDICT_LIMIT;
+	va_start(arguments, format);
+	vsnprintf(s->result->message, sizeof(s->result->message), format, arguments);
+	va_end(arguments);
+}
+
+/*
+ * Explores all graphs, or until something is wrong. A thread that goes round for
+ * ever has no last one: where some run was cut, the search begins again with
+ * shorter ones, for a while, since a deadlock beside the loop says more than that.
+ */
+static void search_all(struct search *s)
 {
 	double start = now();
 	uint64_t runs = 0;
@@ -385,31 +407,49 @@ static void search(struct search *s)
 	start_over(s);
 	for (;;) {
 		run(s);
+		if (s->cut && s->most_steps == MAX_STEPS && s->guide == NULL) {
+			s->most_steps = MAX_STEPS / 2;
+			s->restart = true;
+			runs = 0;
+		}
 		if (s->restart) {
 			start_over(s);
 			continue;
 		}
-		if (s->graph.overflow) {
-			s->result->verdict = VERDICT_LIMIT;
-			snprintf(s->result->message, sizeof(s->result->message),
-				 "too many seq_cst accesses and fences");
-		}
+		if (s->graph.overflow)
+			stop_at_limit(s, "too many seq_cst accesses and fences; lower "
+					 "--threads or --episodes");
 		if (s->result->verdict != VERDICT_PASSED || s->guide != NULL)
 			break;
 		if (!pop_graph(s))
 			break;
 		runs++;
 		if (s->options->limit != 0 && runs >= s->options->limit) {
-			s->result->verdict = VERDICT_LIMIT;
-			snprintf(s->result->message, sizeof(s->result->message),
-				 "gave up after %llu executions",
-				 (unsigned long long)runs);
+			stop_at_limit(s,
+				      "gave up after %llu executions; raise --limit or "
+				      "lower --threads",
+				      (unsigned long long)runs);
 			break;
 		}
+		if (s->cut && runs >= CUT_RUNS)
+			break;
 		if (s->options->progress != NULL && runs % 8192 == 0)
 			s->options->progress(s->options->context, runs, now() - start);
 	}
+	if (s->result->verdict == VERDICT_PASSED && s->cut)
+		stop_at_limit(s,
+			      "a thread took more than %d steps; let it wait by "
+			      "pawl_await_* where it polls, or lower --episodes",
+			      MAX_STEPS);
 	s->result->seconds = now() - start;
+	if (s->result->verdict == VERDICT_PASSED && s->result->executions == 0 &&
+	    s->options->choices == NULL) {
+		s->result->verdict = VERDICT_NOTHING;
+		snprintf(s->result->message, sizeof(s->result->message),
+			 "no execution comes to its end, so nothing was checked; look at "
+			 "what the scenario assumes");
+		return;
+	}
 	if (s->result->verdict != VERDICT_PASSED && s->result->verdict != VERDICT_LIMIT)
 		describe(s);
 }
@@ -452,7 +492,9 @@ void explore(const struct program *program, const struct options *options,
 	current_search = s;
 	sim_engine = &search_engine;
 	memory_forget(s->memory);
-	search(s);
+	s->most_steps = MAX_STEPS;
+	s->cut = false;
+	search_all(s);
 	memory_reset(s->memory);
 	sim_engine = outer_engine;
 	current_search = outer;

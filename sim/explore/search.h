@@ -103,6 +103,8 @@ struct search {
 	const void *site, *address; /* of what goes on now */
 	char place[64];		    /* in words */
 	bool replaying, stopped, dead, restart, tracing;
+	int most_steps; /* of a thread; a run that takes more is left */
+	bool cut;	/* and that has happened */
 
 	const char *guide; /* the execution to be repeated, or NULL */
 	char *record;	   /* the one being recorded, or NULL */
@@ -146,9 +148,10 @@ void search_settle(struct search *s);
 bool search_owes_write(struct search *s, int thread);
 /*
  * Waits until the running thread may do its next event. Returns that event if
- * the graph has it already, NULL if the thread is to add it.
+ * the graph has it already, NULL if the thread is to add it. A plain store is not
+ * in tokens: which ones are events hangs on what was explored before.
  */
-struct event *search_next_event(struct search *s);
+struct event *search_next_event(struct search *s, bool plain);
 struct event *search_append(struct search *s, int thread, struct event event);
 /* Of the writes to a word that this run has made again, those after a rank. */
 int search_made_after(struct search *s, int location, int rank);

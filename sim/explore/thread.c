@@ -101,11 +101,7 @@ int search_made_after(struct search *s, int location, int rank)
 	return n;
 }
 
-/*
- * Waits until the running thread may do its next event. Returns that event if
- * the graph has it already, NULL if the thread is to add it.
- */
-struct event *search_next_event(struct search *s)
+struct event *search_next_event(struct search *s, bool plain)
 {
 	int t = me(s);
 
@@ -121,16 +117,17 @@ struct event *search_next_event(struct search *s)
 			search_pause(s, THREAD_HELD);
 		} else if (s->replaying) {
 			search_pause(s, THREAD_FRONTIER);
-		} else if (s->guide != NULL && token_thread(s) >= 0 &&
+		} else if (!plain && s->guide != NULL && token_thread(s) >= 0 &&
 			   token_thread(s) != t) {
 			search_pause(s, THREAD_FRONTIER);
 		} else {
 			break;
 		}
 	}
-	if (s->graph.length[t] == MAX_STEPS)
-		explore_fail(VERDICT_LIMIT, "a thread took more than %d steps",
-			     MAX_STEPS);
+	if (s->graph.length[t] >= s->most_steps) {
+		s->cut = s->dead = true;
+		search_stop(s);
+	}
 	return NULL;
 }
 

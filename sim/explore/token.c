@@ -53,7 +53,7 @@ static void record_choice(struct search *s, int thread, int choice)
 
 void token_record(struct search *s, int thread, struct event *e)
 {
-	if (s->record == NULL)
+	if (s->record == NULL || e->operation == OP_PLAIN_STORE)
 		return;
 	switch (e->kind) {
 	case EVENT_READ:

@@ -36,6 +36,7 @@ struct check_case {
 /* What can be checked: the registry's locks, and the objects that are none. */
 static const struct lock_type *all_types[MAX_LOCKS];
 static size_t type_count;
+static const char *loaded_from;			/* the file of loaded locks */
 static const struct scenario *loaded_scenarios; /* of a loaded object */
 
 static void add_types(const struct lock_type *type)
@@ -49,12 +50,14 @@ static const char *nth_lock(size_t i)
 	return i < type_count ? all_types[i]->name : NULL;
 }
 
-/* Over the locks' scenarios and then those of each object. */
+/* Over the locks' scenarios and then those of each object; i grows by one at most. */
 static const struct scenario *nth_scenario(size_t i)
 {
 	const struct checked_object *object = checked_objects;
 	const struct scenario *scenario = scenarios;
 
+	if (loaded_scenarios != NULL) /* nothing else is checked then */
+		return loaded_scenarios[i].name != NULL ? &loaded_scenarios[i] : NULL;
 	for (; i > 0 || scenario->name == NULL; scenario++) {
 		if (scenario->name != NULL) {
 			i--;
@@ -161,6 +164,7 @@ static void load_locks(const char *path)
 	if (loaded == NULL)
 		refuse("--load: '%s' holds no locks; build it with sim/build-lock.sh",
 		       path);
+	loaded_from = path;
 	loaded_scenarios = dlsym(library, "sim_loaded_scenarios");
 	type_count = 0;
 	add_types(loaded);
@@ -344,17 +348,20 @@ static void print_row(const struct check_case *c, enum model model)
 	fflush(stdout);
 }
 
-static void print_failure(const struct check_case *c, enum model model)
+static void print_failure(const struct check_case *c, enum model model, bool steadfast)
 {
 	printf("\n%s: %s\n", verdict_name(c->result.verdict), c->result.message);
-	if (c->result.verdict == VERDICT_LIMIT) {
-		printf("(not a failure of the lock; raise --limit or lower "
-		       "--threads)\n\n");
+	if (c->result.verdict == VERDICT_LIMIT || c->result.verdict == VERDICT_NOTHING) {
+		printf("(not a failure of the lock%s)\n\n",
+		       c->scenario->cores != NULL ? "; raise --limit or lower --threads"
+						  : "");
 		return;
 	}
 	if (c->result.trace != NULL)
 		fputs(c->result.trace, stdout);
-	printf("repeat it with: pawl check --replay ");
+	printf("repeat it with: pawl check%s%s%s --replay ",
+	       loaded_from != NULL ? " --load " : "",
+	       loaded_from != NULL ? loaded_from : "", steadfast ? " --steadfast" : "");
 	print_token(c, model);
 	printf("\n\n");
 }
@@ -438,7 +445,7 @@ static int run(const struct request *request)
 			continue;
 		if (is_expected(c) && !request->named)
 			continue;
-		print_failure(c, request->model);
+		print_failure(c, request->model, request->steadfast);
 		status = 1;
 	}
 	fprintf(stderr, "%zu cases, %llu executions in %.2f s: %.0f executions/s\n",
@@ -497,7 +504,7 @@ static int replay(const char *token, bool steadfast)
 	print_header();
 	print_row(&c, options.model);
 	if (c.result.verdict != VERDICT_PASSED)
-		print_failure(&c, options.model);
+		print_failure(&c, options.model, steadfast);
 	free(c.result.trace);
 	return c.result.verdict != VERDICT_PASSED;
 }

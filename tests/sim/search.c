@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -153,6 +154,63 @@ static void a_sleeper_may_be_woken_for_nothing(void **state)
 	assert_int_equal(judge(dozes, 2, 1), VERDICT_ASSERTION);
 }
 
+/* Polls for ever, unless it sees a store; then it waits for ever. */
+static void spins(void *context, int t)
+{
+	(void)context;
+	if (t == 0)
+		sim_store(words[0], 1, SIM_RELEASE);
+	else
+		for (;;)
+			if (sim_load(words[0], SIM_ACQUIRE) == 1)
+				sim_await(SIM_AWAIT_EQ, words[1], 1, 0, SIM_ACQUIRE);
+}
+
+static void a_deadlock_beside_an_endless_loop_is_found(void **state)
+{
+	(void)state;
+	assert_int_equal(judge(spins, 2, 0), VERDICT_DEADLOCK);
+}
+
+static void loops(void *context, int t)
+{
+	(void)context, (void)t;
+	for (;;)
+		sim_fetch_add(words[0], 1, SIM_RELAXED);
+}
+
+static void an_endless_loop_is_a_limit_that_says_what_to_do(void **state)
+{
+	static struct result result;
+	const struct program program = {.threads = 1, .set_up = set_up, .thread = loops};
+	const struct options options = {.limit = 0};
+
+	(void)state;
+	explore(&program, &options, &result);
+	assert_int_equal(result.verdict, VERDICT_LIMIT);
+	assert_non_null(strstr(result.message, "pawl_await_"));
+}
+
+/* The second never comes, so the assumption never holds. */
+static void waits_its_turn(void *context, int t)
+{
+	(void)context;
+	if (t == 1)
+		explore_in_turn(0);
+}
+
+static void an_execution_that_never_is_does_not_pass(void **state)
+{
+	static struct result result;
+	const struct program program = {.threads = 2, .thread = waits_its_turn};
+	const struct options options = {.in_turn = true};
+
+	(void)state;
+	explore(&program, &options, &result);
+	assert_int_equal(result.verdict, VERDICT_NOTHING);
+	assert_int_equal(result.executions, 0);
+}
+
 /* A search inside another, on the same static word. */
 
 static uint64_t common;
@@ -209,6 +267,9 @@ int main(void)
 		cmocka_unit_test(one_wait_after_the_other_ends_by_itself),
 		cmocka_unit_test(a_bounded_wait_may_end_early),
 		cmocka_unit_test(a_sleeper_may_be_woken_for_nothing),
+		cmocka_unit_test(a_deadlock_beside_an_endless_loop_is_found),
+		cmocka_unit_test(an_endless_loop_is_a_limit_that_says_what_to_do),
+		cmocka_unit_test(an_execution_that_never_is_does_not_pass),
 		cmocka_unit_test(a_search_runs_inside_another),
 	};
 
