@@ -15,6 +15,8 @@ if [ $# -lt 3 ]; then
 fi
 header=$(realpath "$1") line=$2 out=$3 overlay=${4:-}
 root=$(realpath "$(dirname "$0")/..")
+include=$root/include
+[ -d "$include" ] || include=$root/../../include # installed: share/pawl, include/pawl
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$scratch/pawl"
@@ -33,7 +35,7 @@ for source in $sources; do
 		-Dlock_types=sim_loaded_locks -Dlock_type_find=sim_loaded_find \
 		${PAWL_LOCK_FLAGS:-} \
 		-I "$scratch" ${overlay:+-I "$overlay"} -I "$root/backend/sim" \
-		-I "$root/include" -I "$root/src" -I "$root/src/runtime" -I "$root" \
+		-I "$include" -I "$root/src" -I "$root/src/runtime" -I "$root" \
 		-c "$source" -o "$scratch/$(basename "$source" .c).o"
 done
 ${CC:-cc} -shared -Wl,-Bsymbolic -o "$out" "$scratch"/*.o
