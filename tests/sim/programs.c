@@ -39,8 +39,16 @@ static int pick_order(enum what what)
 	}
 }
 
+/* Every fourth program is about fences: they show only between accesses to
+ * different words, on both sides. */
+static bool about_fences;
+
 static enum what pick_what(bool hazards)
 {
+	static const enum what around[] = {DO_LOAD, DO_STORE, DO_FENCE};
+
+	if (about_fences)
+		return around[pick(3)];
 	if (hazards && pick(3) == 0)
 		return (enum what)(DO_PLAIN_READ + pick(3));
 	return (enum what)(pick(2) == 0 ? pick(DO_KINDS) : pick(DO_CAS + 1));
@@ -54,7 +62,7 @@ static int pick_word(enum what what, int threads, bool hazards)
 		return FREED;
 	if (hazards && what <= DO_ADD && pick(5) == 0)
 		return pick(2) == 0 ? FREED : STORAGE + (int)pick((unsigned)threads);
-	return pick(3) == 0 ? SECOND : FIRST;
+	return pick(about_fences ? 2 : 3) == 0 ? SECOND : FIRST;
 }
 
 void make_program(struct small_program *p, uint64_t seed, int threads, bool hazards)
@@ -64,6 +72,7 @@ void make_program(struct small_program *p, uint64_t seed, int threads, bool haza
 
 	memset(p, 0, sizeof(*p));
 	random_state = seed * 7919 + 17;
+	about_fences = !hazards && seed % 4 == 3;
 	p->threads = threads;
 	for (t = 0; t < threads; t++) {
 		p->length[t] = 2 + (int)pick(threads == 2 ? MOST_INSTRUCTIONS - 1 : 2);
