@@ -48,6 +48,8 @@ struct outcome graph_outcome(enum operation operation, uint64_t expected, uint64
 	case OP_AWAIT_CAS:
 	case OP_AWAIT_EQ_RMW:
 		return (struct outcome){equal, equal};
+	case OP_AWAIT_QUIET:
+		return (struct outcome){false, false};
 	case OP_AWAIT_NE_RMW:
 		return (struct outcome){!equal, !equal};
 	default:

@@ -82,7 +82,8 @@ enum operation {
 	OP_AWAIT_CAS,
 	OP_AWAIT_EQ_RMW,
 	OP_AWAIT_NE_RMW,
-	OP_ASSUME_EQ, /* otherwise this is no execution */
+	OP_AWAIT_QUIET, /* until a round is over, whatever the value */
+	OP_ASSUME_EQ,	/* otherwise this is no execution */
 	OP_FENCE,
 	OP_CHOICE,
 	OP_EARLY, /* choice: a bounded wait ends now */

@@ -391,7 +391,7 @@ void explore_await_quiet(void)
 {
 	struct search *s = current_search;
 
-	/* A bounded wait for what nobody stores to. */
-	read_operation(s, OP_AWAIT_CHANGE, memory_beside(s->memory, s->self), 0, 0,
-		       SIM_RELAXED, SIM_RELAXED, SITE, NULL);
+	/* On a word that nobody stores to. */
+	read_operation(s, OP_AWAIT_QUIET, memory_beside(s->memory, s->self->storage), 0,
+		       0, SIM_RELAXED, SIM_RELAXED, SITE, NULL);
 }

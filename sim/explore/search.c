@@ -268,7 +268,8 @@ static void quiesce(struct search *s)
 			continue;
 		stuck = t;
 		lost = lost || missed(s, e);
-		if (e->operation == OP_AWAIT_CHANGE && !s->options->steadfast &&
+		if ((e->operation == OP_AWAIT_QUIET ||
+		     (e->operation == OP_AWAIT_CHANGE && !s->options->steadfast)) &&
 		    !waited_in_vain(s, t, e))
 			tired = (uint8_t)(tired | 1 << t);
 	}

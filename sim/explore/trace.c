@@ -60,6 +60,7 @@ static const char *operation_name(int operation)
 		[OP_AWAIT_EQ_RMW] = "await == (rmw)",
 		[OP_AWAIT_NE_RMW] = "await != (rmw)",
 		[OP_CHOICE] = "coin",
+		[OP_AWAIT_QUIET] = "await quiet",
 		[OP_ASSUME_EQ] = "assumes ==",
 		[OP_EARLY] = "ends early",
 	};

@@ -214,15 +214,19 @@ static bool is_basic(const struct scenario *scenario)
 	return strcmp(scenario->name, "sections") == 0;
 }
 
+/* A lock that sleeps in a way of its own: not another one, waiting otherwise. */
+static bool has_own_way(const struct lock_type *type)
+{
+	return strcmp(type->name, type->base) == 0;
+}
+
 /* Whether a lock that parks gets through with two threads in minutes. Going
  * round twice takes too long, but for the one lock that has its own way. */
 static bool finishes_parking(const struct lock_type *type,
 			     const struct scenario *scenario)
 {
-	bool own = strcmp(type->name, type->base) == 0;
-
 	return scenario->only_threads == 0 &&
-	       (strcmp(scenario->name, "return") != 0 || own);
+	       (strcmp(scenario->name, "return") != 0 || has_own_way(type));
 }
 
 /* Of the locks that sleep, those that get through with three threads, too. */
@@ -236,7 +240,7 @@ static bool three_finish(const struct lock_type *type)
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(type->name, names[i]) == 0)
 			return true;
-	return false;
+	return has_own_way(type);
 }
 
 /*
@@ -404,9 +408,8 @@ static json_t *describe(enum model model)
  */
 static bool in_turn(const struct check_case *c)
 {
-	bool own = strcmp(c->type->name, c->type->base) == 0;
-
-	return c->threads > 2 && own && (c->type->parks || c->type->lock == NULL);
+	return c->threads > 2 && has_own_way(c->type) &&
+	       (c->type->parks || c->type->lock == NULL);
 }
 
 static int run(const struct request *request)
