@@ -27,6 +27,7 @@ sim: all ## count the cache misses of every lock; SIM holds further options
 
 verify: all ## check every lock, at length: all scenarios, 3 and 4 threads
 	build/release/pawl check --full
+	PAWL_TEST_SCALE=20 build/release/tests/sim/test_differential
 
 soak: deps ## ten minutes of everything at once under ASan, then under TSan
 	cmake --preset asan-ubsan && cmake --build --preset asan-ubsan -j$(JOBS) --target soak

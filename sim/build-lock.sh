@@ -15,6 +15,8 @@ if [ $# -lt 3 ]; then
 fi
 header=$(realpath "$1") line=$2 out=$3 overlay=${4:-}
 root=$(realpath "$(dirname "$0")/..")
+include=$root/include
+[ -d "$include" ] || include=$root/../../include # installed: share/pawl, include/pawl
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$scratch/pawl"
@@ -34,10 +36,11 @@ esac
 # The calls of -fsanitize=thread go to the checker, so no library is linked.
 for source in $sources; do
 	${CC:-cc} -std=gnu11 -O1 -g -w -fPIC $flags -fsanitize=thread \
+		-U_FORTIFY_SOURCE -Dmemset=sim_memset -Dmemcpy=sim_memcpy -Dmemmove=sim_memmove \
 		-Dlock_types=sim_loaded_locks -Dlock_type_find=sim_loaded_find \
 		${PAWL_LOCK_FLAGS:-} \
 		-I "$scratch" ${overlay:+-I "$overlay"} -I "$root/backend/sim" \
-		-I "$root/include" -I "$root/src" -I "$root/src/runtime" -I "$root" \
+		-I "$include" -I "$root/src" -I "$root/src/runtime" -I "$root" \
 		-c "$source" -o "$scratch/$(basename "$source" .c).o"
 done
 ${CC:-cc} -shared -Wl,-Bsymbolic -o "$out" "$scratch"/*.o

@@ -4,6 +4,7 @@
  * two system calls a switch, and the checker makes millions of switches.
  */
 #include "fiber.h"
+#include "seam.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -145,6 +146,8 @@ void sim_fiber_main(struct sim_fiber *fiber)
 	abort(); /* run must not return */
 }
 
+static size_t stacks_mapped; /* bytes, so far */
+
 struct sim_fiber *sim_fiber_new(size_t stack_size)
 {
 	struct sim_fiber *fiber = calloc(1, sizeof(*fiber));
@@ -152,12 +155,14 @@ struct sim_fiber *sim_fiber_new(size_t stack_size)
 	if (fiber == NULL)
 		return NULL;
 	fiber->stack_size = stack_size;
-	fiber->stack = mmap(NULL, stack_size, PROT_READ | PROT_WRITE,
+	fiber->stack = mmap((char *)SIM_STACKS + stacks_mapped, stack_size,
+			    PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (fiber->stack == MAP_FAILED) {
 		free(fiber);
 		return NULL;
 	}
+	stacks_mapped += stack_size;
 	return fiber;
 }
 

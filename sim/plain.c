@@ -51,24 +51,25 @@ void __tsan_write_range(const void *p, unsigned long size)
 	sim_engine->plain(p, size, true, SITE);
 }
 
-/* Clang's, for memory that is set or copied; see sim/clang.h. */
-void *__tsan_memset(void *p, int byte, unsigned long size);
-void *__tsan_memset(void *p, int byte, unsigned long size)
+/* Simulated code calls these by the names that it knows: -D of CMakeLists.txt. */
+
+void *sim_memset(void *to, int byte, size_t size);
+void *sim_memset(void *to, int byte, size_t size)
 {
-	sim_engine->plain(p, size, true, SITE);
-	return memset(p, byte, size);
+	sim_engine->plain(to, size, true, SITE);
+	return memset(to, byte, size);
 }
 
-void *__tsan_memcpy(void *to, const void *from, unsigned long size);
-void *__tsan_memcpy(void *to, const void *from, unsigned long size)
+void *sim_memcpy(void *to, const void *from, size_t size);
+void *sim_memcpy(void *to, const void *from, size_t size)
 {
 	sim_engine->plain(from, size, false, SITE);
 	sim_engine->plain(to, size, true, SITE);
 	return memcpy(to, from, size);
 }
 
-void *__tsan_memmove(void *to, const void *from, unsigned long size);
-void *__tsan_memmove(void *to, const void *from, unsigned long size)
+void *sim_memmove(void *to, const void *from, size_t size);
+void *sim_memmove(void *to, const void *from, size_t size)
 {
 	sim_engine->plain(from, size, false, SITE);
 	sim_engine->plain(to, size, true, SITE);
@@ -91,3 +92,9 @@ void __tsan_init(void);
 void __tsan_init(void)
 {
 }
+
+/* Clang's names for the same, in code that sets or copies a structure; see
+ * sim/clang.h. */
+void *__tsan_memset(void *, int, size_t) __attribute__((alias("sim_memset")));
+void *__tsan_memcpy(void *, const void *, size_t) __attribute__((alias("sim_memcpy")));
+void *__tsan_memmove(void *, const void *, size_t) __attribute__((alias("sim_memmove")));

@@ -21,6 +21,17 @@ extern unsigned sim_hapax_block_bits; /* at least 1 */
 extern uint64_t sim_mutex_bypass;     /* at least 1 */
 extern bool sim_mutex_polls;	      /* its waiters nap, and count unlocks */
 
+/* Memory that the simulator maps lies here, so that what hangs on addresses is the
+ * same in every process: SIM_STACKS for fibers, SIM_WORLDS for the rest. */
+#define SIM_STACKS 0x200000000000u
+#define SIM_WORLDS 0x300000000000u
+#define SIM_END	   0x400000000000u
+
+static inline bool sim_chose(uint64_t address)
+{
+	return address >= SIM_STACKS && address < SIM_END;
+}
+
 /* Whether a waiter may tire of a wait that has an end (pawl_await_briefly_*). */
 extern bool sim_impatient;
 

@@ -68,7 +68,7 @@ void pawl_unpark(const pawl_atomic64 *w, uint64_t value) __attribute__((cold));
 /* Fibonacci hashing: neighbouring words fall into different buckets. */
 static inline struct pawl_bucket *pawl_bucket_of(const volatile void *address)
 {
-	return &pawl_buckets[(pawl_address(address) * 0x9E3779B97F4A7C15u) >>
+	return &pawl_buckets[(pawl_raw_place(address) * 0x9E3779B97F4A7C15u) >>
 			     (64 - PAWL_BUCKET_BITS)];
 }
 

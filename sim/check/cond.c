@@ -5,8 +5,6 @@
  */
 #include "outside.h"
 
-#include <sim/explore/memory.h>
-
 #include "../../src/runtime/parking.h"
 
 struct state {
@@ -23,7 +21,7 @@ static void set_up(void *argument)
 {
 	(void)argument;
 	state = explore_allocate(sizeof(*state), 128);
-	memory_label(state, "state");
+	explore_label(state, "state");
 }
 
 /* Waits until something is ready, and takes it. */
@@ -189,7 +187,8 @@ const struct scenario cond_scenarios[] = {
 	{"signal-timed", "the same, and the waiter may give up", 2, 2, 1, 1, always,
 	 passes, set_up, signal_timed_thread, is_served, 1, false, false},
 	{"foreign", "one waits, one signals as another releases its mutex", 3, 3, 1, 1,
-	 always, passes, set_up, foreign_thread, is_served, 0, false, false},
+	 always, passes, set_up, foreign_thread, is_served, 0, false, false,
+	 .takes_minutes = true},
 	{"broadcast", "one waits on a condition variable, one broadcasts", 2, 2, 1, 1,
 	 always, passes, set_up, broadcast_thread, is_served, 0, false, false},
 	{"all", "two wait without a mutex, one broadcasts", 3, 3, 1, 1, always, passes,

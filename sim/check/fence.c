@@ -6,8 +6,6 @@
  */
 #include "outside.h"
 
-#include <sim/explore/memory.h>
-
 #include "../../src/runtime/fences.h"
 
 enum { ASKERS = 2 };
@@ -24,7 +22,7 @@ static void set_up(void *argument)
 {
 	(void)argument;
 	scene = explore_allocate(sizeof(*scene), 128);
-	memory_label(scene, "scene");
+	explore_label(scene, "scene");
 }
 
 /* Relaxed, all of it: the fences are what is looked at. */

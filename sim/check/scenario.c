@@ -5,7 +5,6 @@
  */
 #include "outside.h"
 
-#include <sim/explore/memory.h>
 #include <sim/runtime.h>
 
 #include <pawl/mutex.h>
@@ -51,16 +50,18 @@ static void set_up(void *argument)
 
 	for (i = 0; i < LOCKS; i++) {
 		c->locks[i] = explore_allocate(c->type->size, 128);
-		memory_label(c->locks[i], labels[i]);
+		explore_label(c->locks[i], labels[i]);
 	}
 	c->shared = explore_allocate(sizeof(*c->shared), 128);
-	memory_label(c->shared, "shared");
+	explore_label(c->shared, "shared");
 	c->shared->users = (uint64_t)c->threads;
 }
 
 static void enter(struct check *c, int i)
 {
 	explore_enter(i);
+	if (c->scenario->alike != 0)
+		explore_in_turn(c->scenario->alike - 1);
 	c->shared->sections[i]++;
 }
 
@@ -256,6 +257,36 @@ static void return_set_up(void *argument)
 
 	set_up(c);
 	c->expected[0] = (uint64_t)c->threads + 1;
+}
+
+/*
+ * doorway: one comes while the lock is held, and another when that one waits, as
+ * far as it will go. Whatever a lock does first, these two came in this order.
+ */
+static void doorway_thread(void *argument, int thread)
+{
+	struct check *c = argument;
+
+	if (thread == 1)
+		sim_await(SIM_AWAIT_NE, &c->shared->passed, 0, 0, SIM_ACQUIRE);
+	if (thread == 2) {
+		explore_await_quiet();
+		sim_store(&c->shared->passed, 2, SIM_RELEASE);
+	}
+	lock(c, 0);
+	if (thread == 0) {
+		sim_store(&c->shared->passed, 1, SIM_RELEASE);
+		sim_await(SIM_AWAIT_EQ, &c->shared->passed, 2, 0, SIM_ACQUIRE);
+	}
+	if (thread == 2 && c->shared->sections[0] != 3)
+		explore_fail(VERDICT_FIFO,
+			     "thread 2 came when thread 1 waited, and entered first");
+	unlock(c, 0);
+}
+
+OUTSIDE static bool doorway_applies(const struct lock_type *type)
+{
+	return type->admission == ADMISSION_FIFO;
 }
 
 /* passed-on: the thread that unlocks is not the one that locked. */
@@ -471,14 +502,15 @@ static void is_free(void *argument)
 
 const struct scenario scenarios[] = {
 	{"sections", "lock and unlock: exclusion, progress, order of admission", 1, 0, 0,
-	 4, always, passes, sections_set_up, sections_thread, finished, 0, false, false},
+	 4, always, passes, sections_set_up, sections_thread, finished, 0, false, false,
+	 .alike = 1},
 	{"explicit", "the same, the context kept by the caller", 1, 0, 0, 4,
 	 explicit_applies, passes, sections_set_up, explicit_thread, finished, 0, false,
-	 false},
+	 false, .alike = 1},
 	{"destroy", "the last holder frees the lock", 2, 0, 1, 4, always,
-	 destroy_expected, set_up, destroy_thread, NULL, 0, false, false},
+	 destroy_expected, set_up, destroy_thread, NULL, 0, false, false, .alike = 1},
 	{"exit", "threads exit right after their unlock", 2, 0, 0, 4, always, passes,
-	 sections_set_up, exit_thread, finished, 0, false, false},
+	 sections_set_up, exit_thread, finished, 0, false, false, .alike = 1},
 	{"trylock", "trylock against lock and unlock", 2, 0, 0, 4, trylock_applies,
 	 passes, set_up, trylock_thread, finished, 0, false, false},
 	{"nested", "one thread holds two locks, others wait for them", 2, 0, 1, 1, always,
@@ -488,7 +520,10 @@ const struct scenario scenarios[] = {
 	{"chained", "a thread goes from one lock to another that is in use", 3, 3, 1, 1,
 	 always, passes, set_up, chained_thread, finished, 0, false, false},
 	{"return", "one thread comes back while others still wait", 2, 0, 1, 4, always,
-	 passes, return_set_up, return_thread, finished, 0, false, false},
+	 passes, return_set_up, return_thread, finished, 0, false, false, .alike = 2},
+	{"doorway", "one comes when another waits, and enters later", 3, 3, 1, 4,
+	 doorway_applies, passes, sections_set_up, doorway_thread, finished, 0, false,
+	 false},
 	{"passed-on", "another thread unlocks", 2, 0, 1, 4, passed_on_applies, passes,
 	 set_up, passed_on_thread, NULL, 0, false, false},
 	{"handed-on", "another thread releases, with the context", 2, 0, 1, 4,
@@ -506,11 +541,11 @@ const struct scenario scenarios[] = {
 	{"tired", "a visible waiter may leave its slot and go on unseen", 3, 3, 1, 1,
 	 tired_applies, passes, tired_set_up, sections_thread, finished, 0, false, false},
 	{"refused", "lock and unlock where membarrier is refused", 2, 0, 1, 4, sleeps,
-	 passes, sections_set_up, sections_thread, finished, 0, true, true},
+	 passes, sections_set_up, sections_thread, finished, 0, true, true, .alike = 1},
 	{"guard", "the lock that sleeping is built on", 3, 3, 1, 4, is_mutex, passes,
-	 sections_set_up, guard_thread, finished, 0, false, true},
+	 sections_set_up, guard_thread, finished, 0, false, true, .alike = 1},
 	{"bypass", "an unlock that finds the head's turn due", 2, 2, 1, 4, is_mutex,
-	 passes, return_set_up, return_thread, finished, 1, false, true},
+	 passes, return_set_up, return_thread, finished, 1, false, true, .alike = 2},
 	{"timed", "a waiter that may give up at any time", 2, 2, 1, 4, is_mutex, passes,
 	 set_up, timed_thread, is_free, 0, false, true},
 	{"timed-due", "the same, and every unlock grants", 2, 2, 1, 4, is_mutex, passes,
@@ -519,7 +554,7 @@ const struct scenario scenarios[] = {
 	 is_mutex, passes, sections_set_up, granted_thread, finished, 1, false, true},
 	{"polling", "waiters that poll, nap and count the unlocks meanwhile", 2, 2, 1, 4,
 	 is_mutex, passes, sections_set_up, sections_thread, finished, 0, false, true,
-	 .polls = true},
+	 .polls = true, .alike = 1},
 	{"polling-bypass", "the same, and every unlock grants", 2, 2, 1, 4, is_mutex,
 	 passes, return_set_up, return_thread, finished, 1, false, true, .polls = true},
 	{"polling-timed", "the same, and a waiter may give up", 2, 2, 1, 4, is_mutex,

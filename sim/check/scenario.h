@@ -33,6 +33,7 @@ struct scenario {
 	const struct core_scenario *cores; /* NULL: threads have no CPUs */
 	bool takes_minutes;		   /* only with --full, or if it is named */
 	bool polls;			   /* the waiters of a mutex do */
+	int alike; /* threads from alike - 1 on run the same code; 0 = none do */
 };
 
 /* What more there is to a scenario for the core checker, sim/cores. */

@@ -4,8 +4,6 @@
  */
 #include "outside.h"
 
-#include <sim/explore/memory.h>
-
 #include <pawl/semaphore.h>
 
 static struct room {
@@ -19,7 +17,7 @@ static void set_up(void *argument)
 {
 	(void)argument;
 	room = explore_allocate(sizeof(*room), 128);
-	memory_label(room, "semaphore");
+	explore_label(room, "semaphore");
 }
 
 static void post(void)

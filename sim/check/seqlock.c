@@ -5,8 +5,6 @@
  */
 #include "outside.h"
 
-#include <sim/explore/memory.h>
-
 #include <pawl/seqlock.h>
 
 struct pair {
@@ -23,7 +21,7 @@ static void set_up(void *argument)
 {
 	(void)argument;
 	record = explore_allocate(sizeof(*record), 128);
-	memory_label(record, "record");
+	explore_label(record, "record");
 }
 
 static bool write_pair(uint64_t number)

@@ -14,8 +14,6 @@
 #include <runtime/os_shared.h>
 #include <runtime/region.h>
 
-#include <sim/explore/memory.h>
-
 #include <errno.h>
 #include <setjmp.h>
 
@@ -114,7 +112,7 @@ static void set_up_for(unsigned mortals, unsigned agents)
 	uint64_t t;
 
 	world = explore_allocate(sizeof(*world), 128);
-	memory_label(world, "region");
+	explore_label(world, "region");
 	region = (struct region){
 		.fenced = &world->fenced,
 		.agents = world->agents,

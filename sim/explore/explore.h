@@ -20,6 +20,7 @@ enum verdict {
 	VERDICT_FREED,
 	VERDICT_ASSERTION,
 	VERDICT_LIMIT,
+	VERDICT_NOTHING,
 };
 
 const char *verdict_name(enum verdict verdict);
@@ -41,8 +42,10 @@ struct options {
 	uint64_t limit;		/* executions, blocked ones included; 0 = none */
 	bool keep_trace;	/* describe a failure on `trace` */
 	const char *choices;	/* repeat this execution only */
-	bool steadfast;		/* waits that may give up never do */
-	bool naive;		/* every interleaving: the search's own test */
+	bool steadfast;		/* bounded waits never end without a change */
+	int early;		/* bounded waits of a thread that end at any time */
+	bool in_turn;		/* what explore_in_turn says */
+	bool naive;		/* sim/cores: reduce nothing, for its own test */
 	bool stuck_is_complete; /* a deadlock is an execution like others */
 	/* Called with each complete graph; for tests. */
 	void (*each)(void *context, struct graph *g);
@@ -58,7 +61,7 @@ struct result {
 	uint64_t executions; /* complete ones, all different */
 	uint64_t blocked;    /* abandoned: a thread waited on an old value */
 	double seconds;
-	char message[256];	  /* one sentence; empty if passed */
+	char message[256];	  /* what, and what to do; empty if passed */
 	char choices[TOKEN_SIZE]; /* repeat the failure with this */
 	char *trace;		  /* readable; the caller frees it; or NULL */
 };
@@ -70,6 +73,8 @@ void explore(const struct program *program, const struct options *options,
 
 void *explore_allocate(size_t size, size_t alignment); /* zeroed */
 void explore_free(void *p);
+/* Gives what starts at p a name in traces. */
+void explore_label(const void *p, const char *name);
 int explore_thread(void); /* -1 while setting up or finishing */
 /* The value that a word is left with; for `each` and `finished`. */
 uint64_t explore_final(const uint64_t *word);
@@ -89,5 +94,16 @@ void explore_arrive(int lock, const void *l, size_t size, enum admission admissi
 void explore_retreat(int lock);
 void explore_enter(int lock);
 void explore_leave(int lock);
+
+/* Waits until nothing else moves: every other thread waits, or is done. */
+void explore_await_quiet(void);
+
+/*
+ * To be called where threads pass one after the other: inside a section. Threads
+ * from `first` on run the same code, so executions that differ only in who is who
+ * need be explored once: with options.in_turn only those count in which these
+ * threads pass here, for the first time, in the order of their numbers.
+ */
+void explore_in_turn(int first);
 
 #endif /* EXPLORE_H */

@@ -6,13 +6,14 @@
 
 #include <string.h>
 
-static const struct event blank = {.location = NO_LOCATION};
+const struct event graph_blank = {.location = NO_LOCATION};
 
 void graph_clear(struct graph *g, int threads)
 {
 	g->threads = threads;
 	g->locations = 0;
-	g->forced = -1;
+	g->tired = 0;
+	g->settled = graph_blank.hb;
 	g->stamps = 0;
 	g->writes = 0;
 	g->fences = 0;
@@ -25,14 +26,7 @@ const struct event *graph_last(const struct graph *g, int thread)
 {
 	int n = g->length[thread];
 
-	return n == 0 ? &blank : &g->events[thread][n - 1];
-}
-
-const struct event *graph_before(const struct graph *g, event_id id)
-{
-	int index = event_index(id);
-
-	return index == 0 ? &blank : &g->events[event_thread(id)][index - 1];
+	return n == 0 ? &graph_blank : &g->events[thread][n - 1];
 }
 
 struct outcome graph_outcome(enum operation operation, uint64_t expected, uint64_t value)
@@ -46,6 +40,7 @@ struct outcome graph_outcome(enum operation operation, uint64_t expected, uint64
 	case OP_CAS:
 		return (struct outcome){true, equal};
 	case OP_AWAIT_EQ:
+	case OP_ASSUME_EQ:
 		return (struct outcome){equal, false};
 	case OP_AWAIT_NE:
 	case OP_AWAIT_CHANGE:
@@ -53,11 +48,23 @@ struct outcome graph_outcome(enum operation operation, uint64_t expected, uint64
 	case OP_AWAIT_CAS:
 	case OP_AWAIT_EQ_RMW:
 		return (struct outcome){equal, equal};
+	case OP_AWAIT_QUIET:
+		return (struct outcome){false, false};
 	case OP_AWAIT_NE_RMW:
 		return (struct outcome){!equal, !equal};
 	default:
 		return (struct outcome){true, false};
 	}
+}
+
+struct outcome graph_read_outcome(struct graph *g, const struct event *e, event_id from)
+{
+	struct outcome outcome = graph_outcome(e->operation, e->expected,
+					       graph_value(g, from));
+
+	if (e->look == LOOK_LAST && (from == INITIAL || event_within(from, g->settled)))
+		outcome.ends = true;
+	return outcome;
 }
 
 static bool acquires(int order)
@@ -74,13 +81,13 @@ static bool releases(int order)
 static void follow(struct graph *g, int thread, struct event *e)
 {
 	int index = (int)(e - g->events[thread]);
-	const struct event *last = index == 0 ? &blank : e - 1;
+	const struct event *last = index == 0 ? &graph_blank : e - 1;
 
 	e->hb = last->hb;
 	e->porf = last->porf;
 	e->hb[thread] = (uint8_t)(index + 1);
 	e->porf[thread] = (uint8_t)(index + 1);
-	e->pass = blank.pass;
+	e->pass = graph_blank.pass;
 	e->released = last->released;
 	e->unacquired = last->unacquired;
 	e->seen = last->seen;
@@ -94,9 +101,13 @@ void graph_set_read(struct graph *g, int thread, struct event *e, event_id from)
 	follow(g, thread, e);
 	e->from = from;
 	e->value = graph_value(g, from);
-	outcome = graph_outcome(e->operation, e->expected, e->value);
+	outcome = graph_read_outcome(g, e, from);
 	e->blocked = !outcome.ends;
 	e->exclusive = outcome.writes;
+	if (e->look != LOOK_FIRST) {
+		e->porf = clock_join(e->porf, g->settled);
+		e->seen = clock_join(e->seen, g->settled);
+	}
 	if (from == INITIAL)
 		return;
 	e->porf = clock_join(e->porf, graph_event(g, from)->porf);
@@ -141,16 +152,26 @@ void graph_set_fence(struct graph *g, int thread, struct event *e)
 
 void graph_set_other(struct graph *g, int thread, struct event *e)
 {
+	follow(g, thread, e);
+}
+
+void graph_settle(struct graph *g, uint8_t tired)
+{
 	int t;
 
-	follow(g, thread, e);
-	if (e->kind != EVENT_GIVE_UP)
-		return;
-	/* It happens when nothing else can: after all there is. */
 	for (t = 0; t < g->threads; t++)
-		if (t != thread)
-			e->porf[t] = g->length[t];
-	e->seen = e->porf;
+		g->settled[t] = g->length[t];
+	g->tired = tired;
+}
+
+int graph_writes_within(const struct graph *g, clock_vector prefix)
+{
+	int n = 0, t, i;
+
+	for (t = 0; t < g->threads; t++)
+		for (i = 0; i < prefix[t]; i++)
+			n += g->events[t][i].kind == EVENT_WRITE;
+	return n;
 }
 
 void graph_insert(struct graph *g, event_id write, int rank)
@@ -187,11 +208,15 @@ bool graph_is_joined(struct graph *g, int location, int rank)
 	       graph_event(g, g->mo[location][rank])->exclusive;
 }
 
-int graph_floor(struct graph *g, int location, const struct event *last)
+int graph_floor(struct graph *g, event_id id)
 {
+	const struct event *last = graph_before(g, id);
 	clock_vector prefix = clock_join(last->hb, last->seen);
+	int location = graph_event(g, id)->location;
 	int least = 0, t, i;
 
+	if (graph_event(g, id)->look != LOOK_FIRST)
+		prefix = clock_join(prefix, g->settled);
 	for (t = 0; t < g->threads; t++) {
 		for (i = prefix[t] - 1; i >= 0; i--) {
 			struct event *e = &g->events[t][i];

@@ -61,7 +61,12 @@ static inline int event_index(event_id id)
 	return id & 0xff;
 }
 
-enum event_kind { EVENT_READ, EVENT_WRITE, EVENT_FENCE, EVENT_CHOICE, EVENT_GIVE_UP };
+static inline bool event_within(event_id id, clock_vector prefix)
+{
+	return event_index(id) < prefix[event_thread(id)];
+}
+
+enum event_kind { EVENT_READ, EVENT_WRITE, EVENT_FENCE, EVENT_CHOICE };
 
 /* The operation that an event is (part of). */
 enum operation {
@@ -77,9 +82,22 @@ enum operation {
 	OP_AWAIT_CAS,
 	OP_AWAIT_EQ_RMW,
 	OP_AWAIT_NE_RMW,
+	OP_AWAIT_QUIET, /* until a round is over, whatever the value */
+	OP_ASSUME_EQ,	/* otherwise this is no execution */
 	OP_FENCE,
 	OP_CHOICE,
-	OP_GIVE_UP,
+	OP_EARLY, /* choice: a bounded wait ends now */
+};
+
+/*
+ * Rounds. Where nobody can move, and some wait, a round is over: whatever it
+ * did is settled, and seen by all. In the next one everybody who waits looks
+ * again; for some, whose patience is over, that look is the last.
+ */
+enum look {
+	LOOK_FIRST,
+	LOOK_AGAIN, /* the wait began in an earlier round */
+	LOOK_LAST,  /* likewise, and a settled write ends it, whatever its value */
 };
 
 enum { NO_LOCATION = 0xff };
@@ -92,6 +110,7 @@ struct event {
 	uint8_t location;
 	bool exclusive; /* the reading or the writing half of one atomic update */
 	bool blocked;	/* a wait that this value does not end */
+	uint8_t look;	/* read: enum look */
 	event_id from;	/* read: where the value comes from */
 	uint16_t rank;	/* write: place in mo, from 1 */
 	uint32_t stamp; /* order in which the search added events */
@@ -109,7 +128,8 @@ struct event {
 struct graph {
 	int threads;
 	int locations; /* names in use are below this */
-	int8_t forced; /* the thread that must move next; -1 = any */
+	uint8_t tired; /* threads that look for the last time in this round; bits */
+	clock_vector settled; /* what was there when this round began */
 	uint32_t stamps;
 	uint16_t writes;
 	uint16_t fences; /* that psc cares for */
@@ -146,13 +166,20 @@ static inline uint64_t graph_value(struct graph *g, event_id write)
 	return write == INITIAL ? 0 : graph_event(g, write)->value;
 }
 
+extern const struct event graph_blank; /* before a thread's first */
+
 void graph_clear(struct graph *g, int threads);
 
 /* The last event of a thread; a blank one if it has done nothing yet. */
 const struct event *graph_last(const struct graph *g, int thread);
 
 /* The event before one that may not exist yet; likewise. */
-const struct event *graph_before(const struct graph *g, event_id id);
+static inline const struct event *graph_before(const struct graph *g, event_id id)
+{
+	int index = event_index(id);
+
+	return index == 0 ? &graph_blank : &g->events[event_thread(id)][index - 1];
+}
 
 /* What an operation does on reading a value. */
 struct outcome {
@@ -160,6 +187,8 @@ struct outcome {
 	bool writes; /* and an exclusive write follows */
 };
 struct outcome graph_outcome(enum operation operation, uint64_t expected, uint64_t value);
+/* And on reading from a write, in this round. */
+struct outcome graph_read_outcome(struct graph *g, const struct event *e, event_id from);
 
 /*
  * Each of these fills in an event that is to come last in its thread. The
@@ -179,8 +208,14 @@ void graph_remove(struct graph *g, event_id write);
 /* True if nothing may come between this rank and the next. */
 bool graph_is_joined(struct graph *g, int location, int rank);
 
-/* The least rank that a thread's next access to a location may stand at. */
-int graph_floor(struct graph *g, int location, const struct event *last);
+/* The least rank that an access, last in its thread, may stand at. */
+int graph_floor(struct graph *g, event_id id);
+
+/* Ends a round: see enum look. */
+void graph_settle(struct graph *g, uint8_t tired);
+
+/* How many writes there are in a prefix. */
+int graph_writes_within(const struct graph *g, clock_vector prefix);
 
 /* True of the fences that order more than happens-before does. */
 bool graph_is_sc_fence(const struct event *e);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One mapping holds an arena for the program, and a heap and storage for each
- * thread; cells lie in an array beside it. Stacks have arrays of their own;
- * static words, which are few, have a small table.
+ * One mapping holds an arena for the program, a heap and storage for each thread,
+ * and the words beside others. Cells lie in arrays of their own, for this and for
+ * stacks; static words, which are few, have a small table.
  */
 #define _GNU_SOURCE /* dl_iterate_phdr */
 #include "lines.h"
 #include "memory.h"
+
+#include <sim/seam.h>
 
 #include <link.h>
 #include <stdio.h>
@@ -18,11 +20,13 @@ enum {
 	ARENA = 1 << 15, /* one for the program and one for each thread */
 	ARENAS = MAX_THREADS + 1,
 	STORAGE = 1 << 12,
-	WORLD = ARENAS * ARENA + MAX_THREADS * STORAGE,
+	STORAGES = ARENAS * ARENA, /* where they begin */
+	BESIDE = 64,
+	BESIDES = STORAGES + MAX_THREADS * STORAGE,
+	WORLD = BESIDES + BESIDE * 8,
 	BLOCKS = 256,
 	STATIC_WORDS = 1024,
 	STATIC_RANGES = 64,
-	BESIDE = 64,
 };
 
 struct block {
@@ -30,43 +34,42 @@ struct block {
 	const char *label;
 };
 
-static char *world;
-static struct cell *world_cells;
-static size_t used[ARENAS];
-static size_t storage_size;
-static struct block blocks[ARENAS][BLOCKS];
-static int block_count[ARENAS];
+struct memory {
+	char *world;
+	struct cell *world_cells;
+	size_t used[ARENAS];
+	size_t storage_size;
+	struct block blocks[ARENAS][BLOCKS];
+	int block_count[ARENAS];
 
-static struct {
-	char *base;
-	size_t size;
-	struct cell *cells;
-} stacks[MAX_THREADS];
-static int stack_count; /* threads get theirs in order */
+	struct {
+		char *base;
+		size_t size;
+		struct cell *cells;
+	} stacks[MAX_THREADS];
+	int stack_count; /* threads get theirs in order */
 
-static bool retired[MAX_THREADS];
-static clock_vector visitors[MAX_THREADS]; /* others, in storage or on stack */
+	bool retired[MAX_THREADS];
+	clock_vector visitors[MAX_THREADS]; /* others, in storage or on stack */
 
-static struct {
-	const char *start;
-	size_t size;
-} ranges[STATIC_RANGES];
-static int range_count;
-static struct cell static_cells[STATIC_WORDS];
-static struct {
-	uint64_t *word;
-	uint64_t value;
-} saved[STATIC_WORDS]; /* static words that this run changed */
-static int saved_count;
+	struct {
+		const char *start;
+		size_t size;
+	} ranges[STATIC_RANGES];
+	int range_count;
+	struct cell static_cells[STATIC_WORDS];
+	struct {
+		uint64_t *word;
+		uint64_t value;
+	} saved[STATIC_WORDS]; /* static words that this run changed */
+	int saved_count;
 
-static struct {
-	const void *of;
-	uint64_t word;
-} beside[BESIDE];
+	const void *beside[BESIDE]; /* whose they are */
 
-static struct cell *names[MAX_LOCATIONS];
-static int name_count;
-static uint32_t run;
+	struct cell *names[MAX_LOCATIONS];
+	int name_count;
+	uint32_t run;
+};
 
 static void *map(void *where, size_t size)
 {
@@ -81,12 +84,13 @@ static void *map(void *where, size_t size)
 }
 
 /* Static variables: what the loader made writable, and left so. */
-static int add_segments(struct dl_phdr_info *info, size_t size, void *unused)
+static int add_segments(struct dl_phdr_info *info, size_t size, void *memory)
 {
+	struct memory *m = memory;
 	const char *base = (const char *)info->dlpi_addr, *constant_end = NULL;
 	int i;
 
-	(void)size, (void)unused;
+	(void)size;
 	if (strncmp(info->dlpi_name, "/lib", 4) == 0 ||
 	    strncmp(info->dlpi_name, "/usr/lib", 8) == 0)
 		return 0; /* the system's: no lock is in there */
@@ -94,7 +98,7 @@ static int add_segments(struct dl_phdr_info *info, size_t size, void *unused)
 		if (info->dlpi_phdr[i].p_type == PT_GNU_RELRO)
 			constant_end = base + info->dlpi_phdr[i].p_vaddr +
 				       info->dlpi_phdr[i].p_memsz;
-	for (i = 0; i < info->dlpi_phnum && range_count < STATIC_RANGES; i++) {
+	for (i = 0; i < info->dlpi_phnum && m->range_count < STATIC_RANGES; i++) {
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
 		const char *start = base + segment->p_vaddr;
 		const char *end = start + segment->p_memsz;
@@ -103,103 +107,123 @@ static int add_segments(struct dl_phdr_info *info, size_t size, void *unused)
 			continue;
 		if (constant_end > start && constant_end < end)
 			start = constant_end;
-		ranges[range_count].start = start;
-		ranges[range_count++].size = (size_t)(end - start);
+		m->ranges[m->range_count].start = start;
+		m->ranges[m->range_count++].size = (size_t)(end - start);
 	}
 	return 0;
 }
 
-void memory_open(void)
+struct memory *memory_open(int number)
 {
-	if (world != NULL)
-		return;
+	struct memory *m = calloc(1, sizeof(*m));
+
+	if (m == NULL) {
+		perror("pawl check: no memory");
+		exit(2);
+	}
 	/* Locks hash addresses: the same ones every time repeat the same search. */
-	world = map((void *)0x200000000000, WORLD);
-	world_cells = map(NULL, WORLD / 8 * sizeof(struct cell));
+	m->world = map((char *)SIM_WORLDS + ((uintptr_t)number << 32), WORLD);
+	m->world_cells = map(NULL, WORLD / 8 * sizeof(struct cell));
+	return m;
 }
 
-void memory_forget(void)
+void memory_exchange(struct memory *m)
 {
 	int i;
 
-	memory_reset();
-	for (i = 0; i < name_count; i++)
-		names[i]->atomic = false;
-	name_count = 0;
+	for (i = 0; i < m->saved_count; i++) {
+		uint64_t value = *m->saved[i].word;
+
+		*m->saved[i].word = m->saved[i].value;
+		m->saved[i].value = value;
+	}
+}
+
+void memory_forget(struct memory *m)
+{
+	int i;
+
+	memory_reset(m);
+	for (i = 0; i < m->name_count; i++)
+		m->names[i]->atomic = false;
+	m->name_count = 0;
 	/* Drops every page: cells read as zero again. */
-	madvise(world_cells, WORLD / 8 * sizeof(struct cell), MADV_DONTNEED);
+	madvise(m->world_cells, WORLD / 8 * sizeof(struct cell), MADV_DONTNEED);
 	for (i = 0; i < MAX_THREADS; i++)
-		if (stacks[i].base != NULL)
-			madvise(stacks[i].cells, stacks[i].size / 8 * sizeof(struct cell),
+		if (m->stacks[i].base != NULL)
+			madvise(m->stacks[i].cells,
+				m->stacks[i].size / 8 * sizeof(struct cell),
 				MADV_DONTNEED);
-	memset(static_cells, 0, sizeof(static_cells));
-	memset(beside, 0, sizeof(beside));
-	range_count = 0;
-	dl_iterate_phdr(add_segments, NULL);
-	run = 0;
+	memset(m->static_cells, 0, sizeof(m->static_cells));
+	memset(m->beside, 0, sizeof(m->beside));
+	m->range_count = 0;
+	dl_iterate_phdr(add_segments, m);
+	m->run = 0;
 }
 
-void memory_reset(void)
+void memory_reset(struct memory *m)
 {
 	int i;
 
-	run++;
+	m->run++;
 	for (i = 0; i < ARENAS; i++) {
-		memset(world + (size_t)i * ARENA, 0, used[i]);
-		used[i] = 0;
-		block_count[i] = 0;
+		memset(m->world + (size_t)i * ARENA, 0, m->used[i]);
+		m->used[i] = 0;
+		m->block_count[i] = 0;
 	}
-	for (i = 0; i < saved_count; i++)
-		*saved[i].word = saved[i].value;
-	saved_count = 0;
-	for (i = 0; i < MAX_THREADS; i++) {
-		if (storage_size != 0)
-			memset(world + ARENAS * ARENA + (size_t)i * STORAGE, 0,
-			       storage_size);
-		retired[i] = false;
-		visitors[i] = (clock_vector){0};
+	memset(m->world + BESIDES, 0, WORLD - BESIDES);
+	for (i = 0; i < m->saved_count; i++)
+		*m->saved[i].word = m->saved[i].value;
+	m->saved_count = 0;
+	for (i = 0; i < m->stack_count; i++) {
+		if (m->storage_size != 0)
+			memset(m->world + STORAGES + (size_t)i * STORAGE, 0,
+			       m->storage_size);
+		m->retired[i] = false;
+		m->visitors[i] = (clock_vector){0};
 	}
 }
 
-void *memory_allocate(int thread, size_t size, size_t alignment)
+void *memory_allocate(struct memory *m, int thread, size_t size, size_t alignment)
 {
 	int arena = thread + 1;
-	size_t at = (used[arena] + alignment - 1) & ~(alignment - 1);
+	size_t at = (m->used[arena] + alignment - 1) & ~(alignment - 1);
 
-	/* A word between blocks, so that an overrun is not a neighbour's. */
-	if (at + size + 8 > ARENA || block_count[arena] == BLOCKS)
+	/* A word between m->blocks, so that an overrun is not a neighbour's. */
+	if (at + size + 8 > ARENA || m->block_count[arena] == BLOCKS)
 		return NULL;
-	used[arena] = at + size + 8;
-	blocks[arena][block_count[arena]++] = (struct block){at, size, NULL};
-	return world + (size_t)arena * ARENA + at;
+	m->used[arena] = at + size + 8;
+	m->blocks[arena][m->block_count[arena]++] = (struct block){at, size, NULL};
+	return m->world + (size_t)arena * ARENA + at;
 }
 
-void *memory_storage(int thread, size_t size)
+void *memory_storage(struct memory *m, int thread, size_t size)
 {
 	if (size > STORAGE) {
 		fprintf(stderr, "pawl check: thread storage of %zu bytes is too big\n",
 			size);
 		exit(2);
 	}
-	storage_size = size;
-	return world + ARENAS * ARENA + (size_t)thread * STORAGE;
+	m->storage_size = size;
+	return m->world + STORAGES + (size_t)thread * STORAGE;
 }
 
-void memory_add_stack(int thread, void *stack, size_t size)
+void memory_add_stack(struct memory *m, int thread, void *stack, size_t size)
 {
-	stacks[thread].base = stack;
-	stacks[thread].size = size;
-	stack_count = thread + 1;
-	stacks[thread].cells = map(NULL, size / 8 * sizeof(struct cell));
+	m->stacks[thread].base = stack;
+	m->stacks[thread].size = size;
+	m->stack_count = thread + 1;
+	m->stacks[thread].cells = map(NULL, size / 8 * sizeof(struct cell));
 }
 
-static struct cell *fresh(struct cell *cell, const void *p)
+static struct cell *fresh(struct memory *m, struct cell *cell, const void *p, int owner)
 {
-	if (cell->run != run) {
+	if (cell->run != m->run) {
 		clock_vector none = {0};
 
-		cell->run = run;
+		cell->run = m->run;
 		cell->address = p;
+		cell->owner = (int8_t)owner;
 		cell->plain_reads = none;
 		cell->plain_writes = none;
 		cell->atomic_reads = none;
@@ -208,182 +232,183 @@ static struct cell *fresh(struct cell *cell, const void *p)
 	return cell;
 }
 
-static struct cell *find_static(const char *p)
+static struct cell *find_static(struct memory *m, const char *p)
 {
 	uintptr_t word = (uintptr_t)p / 8;
 	size_t at = (size_t)(word * 0x9e3779b97f4a7c15u >> 40) % STATIC_WORDS;
 	size_t tries;
 
 	for (tries = 0; tries < STATIC_WORDS; tries++) {
-		struct cell *cell = &static_cells[at];
+		struct cell *cell = &m->static_cells[at];
 
 		if (cell->address == NULL || (const char *)cell->address == p)
-			return fresh(cell, p);
+			return fresh(m, cell, p, -1);
 		at = (at + 1) % STATIC_WORDS;
 	}
 	return NULL;
 }
 
-static bool is_static(const struct cell *cell)
+static bool is_static(struct memory *m, const struct cell *cell)
 {
-	return cell >= static_cells && cell < static_cells + STATIC_WORDS;
+	return cell >= m->static_cells && cell < m->static_cells + STATIC_WORDS;
 }
 
-bool memory_is_constant(const struct cell *cell, bool write)
+bool memory_is_constant(struct memory *m, const struct cell *cell, bool write)
 {
-	return is_static(cell) && !write && !cell->atomic && cell->saved != run;
+	return is_static(m, cell) && !write && !cell->atomic && cell->saved != m->run;
 }
 
-void memory_save(struct cell *cell)
+void memory_save(struct memory *m, struct cell *cell)
 {
-	if (!is_static(cell) || cell->saved == run)
+	if (!is_static(m, cell) || cell->saved == m->run)
 		return;
-	cell->saved = run;
-	saved[saved_count].word = (uint64_t *)(uintptr_t)cell->address;
-	saved[saved_count++].value = *cell->address;
+	cell->saved = m->run;
+	m->saved[m->saved_count].word = (uint64_t *)(uintptr_t)cell->address;
+	m->saved[m->saved_count++].value = *cell->address;
 }
 
-uint64_t *memory_beside(const void *p)
+uint64_t *memory_beside(struct memory *m, const void *p)
 {
 	int i;
 
-	for (i = 0; i < BESIDE && beside[i].of != NULL; i++)
-		if (beside[i].of == p)
-			return &beside[i].word;
+	for (i = 0; i < BESIDE && m->beside[i] != NULL; i++)
+		if (m->beside[i] == p)
+			return (uint64_t *)(m->world + BESIDES) + i;
 	if (i == BESIDE) {
 		fputs("pawl check: threads sleep on too many words\n", stderr);
 		exit(2);
 	}
-	beside[i].of = p;
-	return &beside[i].word;
+	m->beside[i] = p;
+	return (uint64_t *)(m->world + BESIDES) + i;
 }
 
-struct cell *memory_find(const void *p, enum memory_state *state, int *owner)
+struct cell *memory_find(struct memory *m, const void *p, enum memory_state *state)
 {
 	const char *at = (const char *)((uintptr_t)p & ~(uintptr_t)7);
-	size_t offset = (size_t)(at - world);
+	size_t offset = (size_t)(at - m->world);
 	struct cell *cell;
 	int i;
 
-	*owner = -1;
 	*state = MEMORY_LIVE;
 	if (offset < WORLD) {
-		cell = fresh(&world_cells[offset / 8], at);
-		if (offset >= ARENAS * ARENA) {
-			*owner = (int)((offset - ARENAS * ARENA) / STORAGE);
-			if (retired[*owner])
+		cell = fresh(m, &m->world_cells[offset / 8], at, -1);
+		if (offset >= BESIDES)
+			return cell;
+		if (offset >= STORAGES) {
+			cell->owner = (int8_t)((offset - STORAGES) / STORAGE);
+			if (m->retired[cell->owner])
 				*state = MEMORY_FREED;
-			else if (offset % STORAGE >= storage_size)
+			else if (offset % STORAGE >= m->storage_size)
 				*state = MEMORY_UNKNOWN;
-		} else if (offset % ARENA >= used[offset / ARENA]) {
+		} else if (offset % ARENA >= m->used[offset / ARENA]) {
 			*state = MEMORY_UNKNOWN;
-		} else if (cell->freed == run) {
+		} else if (cell->freed == m->run) {
 			*state = MEMORY_FREED;
 		}
 		return cell;
 	}
-	for (i = 0; i < stack_count; i++) {
-		offset = (size_t)(at - stacks[i].base);
-		if (offset >= stacks[i].size)
+	for (i = 0; i < m->stack_count; i++) {
+		offset = (size_t)(at - m->stacks[i].base);
+		if (offset >= m->stacks[i].size)
 			continue;
-		*owner = i;
-		if (retired[i])
+		if (m->retired[i])
 			*state = MEMORY_FREED;
-		return fresh(&stacks[i].cells[offset / 8], at);
+		return fresh(m, &m->stacks[i].cells[offset / 8], at, i);
 	}
-	for (i = 0; i < range_count; i++)
-		if ((size_t)(at - ranges[i].start) < ranges[i].size)
-			return find_static(at);
+	for (i = 0; i < m->range_count; i++)
+		if ((size_t)(at - m->ranges[i].start) < m->ranges[i].size)
+			return find_static(m, at);
 	if ((uintptr_t)p < 1 << 16)
 		*state = MEMORY_UNKNOWN;
 	return NULL;
 }
 
-static bool in_use(const struct cell *cell, int thread, clock_vector known)
+static bool in_use(struct memory *m, const struct cell *cell, int thread,
+		   clock_vector known)
 {
 	known[thread] = 0xff;
-	return cell->run == run && !(clock_within(cell->plain_reads, known) &&
-				     clock_within(cell->plain_writes, known) &&
-				     clock_within(cell->atomic_reads, known) &&
-				     clock_within(cell->atomic_writes, known));
+	return cell->run == m->run && !(clock_within(cell->plain_reads, known) &&
+					clock_within(cell->plain_writes, known) &&
+					clock_within(cell->atomic_reads, known) &&
+					clock_within(cell->atomic_writes, known));
 }
 
-struct cell *memory_free(void *p, int thread, clock_vector known)
+struct cell *memory_free(struct memory *m, void *p, int thread, clock_vector known)
 {
-	size_t offset = (size_t)((char *)p - world), i;
+	size_t offset = (size_t)((char *)p - m->world), i;
 	int arena = (int)(offset / ARENA), b;
 	struct cell *found = NULL;
 
-	if (offset >= ARENAS * ARENA)
+	if (offset >= STORAGES)
 		return NULL;
-	for (b = 0; b < block_count[arena]; b++) {
-		struct block *block = &blocks[arena][b];
+	for (b = 0; b < m->block_count[arena]; b++) {
+		struct block *block = &m->blocks[arena][b];
 
 		if (block->offset != offset % ARENA)
 			continue;
 		for (i = 0; i < block->size / 8; i++) {
-			struct cell *cell = &world_cells[offset / 8 + i];
+			struct cell *cell = &m->world_cells[offset / 8 + i];
 
-			if (found == NULL && in_use(cell, thread, known))
+			if (found == NULL && in_use(m, cell, thread, known))
 				found = cell;
-			cell->freed = run;
+			cell->freed = m->run;
 		}
 		return found;
 	}
 	return NULL;
 }
 
-bool memory_retire(int thread, clock_vector known)
+bool memory_retire(struct memory *m, int thread, clock_vector known)
 {
-	retired[thread] = true;
-	return clock_within(visitors[thread], known);
+	m->retired[thread] = true;
+	return clock_within(m->visitors[thread], known);
 }
 
-void memory_visit(int owner, int thread, uint8_t position)
+void memory_visit(struct memory *m, int owner, int thread, uint8_t position)
 {
-	visitors[owner][thread] = position;
+	m->visitors[owner][thread] = position;
 }
 
-uint8_t memory_name(struct cell *cell)
+uint8_t memory_name(struct memory *m, struct cell *cell)
 {
 	if (cell->atomic)
 		return cell->location;
-	if (name_count == MAX_LOCATIONS)
+	if (m->name_count == MAX_LOCATIONS)
 		return NO_LOCATION;
 	cell->atomic = true;
-	cell->location = (uint8_t)name_count;
-	names[name_count++] = cell;
+	cell->location = (uint8_t)m->name_count;
+	m->names[m->name_count++] = cell;
 	return cell->location;
 }
 
-int memory_names(void)
+int memory_names(struct memory *m)
 {
-	return name_count;
+	return m->name_count;
 }
 
-const uint64_t *memory_address(uint8_t location)
+const uint64_t *memory_address(struct memory *m, uint8_t location)
 {
-	return names[location]->address;
+	return m->names[location]->address;
 }
 
-static struct block *find_block(int arena, size_t offset)
+static struct block *find_block(struct memory *m, int arena, size_t offset)
 {
 	int b;
 
-	for (b = 0; b < block_count[arena]; b++)
-		if (offset - blocks[arena][b].offset < blocks[arena][b].size)
-			return &blocks[arena][b];
+	for (b = 0; b < m->block_count[arena]; b++)
+		if (offset - m->blocks[arena][b].offset < m->blocks[arena][b].size)
+			return &m->blocks[arena][b];
 	return NULL;
 }
 
-void memory_label(const void *p, const char *name)
+void memory_label(struct memory *m, const void *p, const char *name)
 {
-	size_t offset = (size_t)((const char *)p - world);
+	size_t offset = (size_t)((const char *)p - m->world);
 	struct block *block;
 
-	if (offset >= ARENAS * ARENA)
+	if (offset >= STORAGES)
 		return;
-	block = find_block((int)(offset / ARENA), offset % ARENA);
+	block = find_block(m, (int)(offset / ARENA), offset % ARENA);
 	if (block != NULL)
 		block->label = name;
 }
@@ -400,19 +425,28 @@ static void describe(char *to, size_t size, const char *name, int number, size_t
 		snprintf(to, size, "%s%s", name, suffix);
 }
 
-bool memory_describe(const void *p, char *to, size_t size)
+bool memory_describe(struct memory *m, const void *p, char *to, size_t size)
 {
-	size_t offset = (size_t)((const char *)p - world);
+	size_t offset = (size_t)((const char *)p - m->world);
 	int i;
 
-	if (offset >= ARENAS * ARENA && offset < WORLD) {
-		describe(to, size, "storage", (int)((offset - ARENAS * ARENA) / STORAGE),
+	if (offset >= STORAGES && offset < BESIDES) {
+		describe(to, size, "storage", (int)((offset - STORAGES) / STORAGE),
 			 offset % STORAGE);
 		return true;
 	}
-	if (offset < ARENAS * ARENA) {
+	if (offset >= BESIDES && offset < WORLD) {
+		char of[48];
+
+		if (!memory_describe(m, m->beside[(offset - BESIDES) / 8], of,
+				     sizeof(of)))
+			return false;
+		snprintf(to, size, "wakes of %s", of);
+		return true;
+	}
+	if (offset < STORAGES) {
 		int arena = (int)(offset / ARENA);
-		struct block *block = find_block(arena, offset % ARENA);
+		struct block *block = find_block(m, arena, offset % ARENA);
 
 		if (block == NULL)
 			return false;
@@ -423,24 +457,15 @@ bool memory_describe(const void *p, char *to, size_t size)
 		return true;
 	}
 	for (i = 0; i < MAX_THREADS; i++) {
-		offset = (size_t)((const char *)p - stacks[i].base);
-		if (stacks[i].base == NULL || offset >= stacks[i].size)
+		offset = (size_t)((const char *)p - m->stacks[i].base);
+		if (m->stacks[i].base == NULL || offset >= m->stacks[i].size)
 			continue;
-		describe(to, size, "stack", i, stacks[i].size - offset);
+		describe(to, size, "stack", i, m->stacks[i].size - offset);
 		return true;
 	}
-	for (i = 0; i < BESIDE; i++) {
-		char of[48];
-
-		if (p != (const void *)&beside[i].word || beside[i].of == NULL ||
-		    !memory_describe(beside[i].of, of, sizeof(of)))
-			continue;
-		snprintf(to, size, "wakes of %s", of);
-		return true;
-	}
-	for (i = 0; i < range_count; i++) {
-		offset = (size_t)((const char *)p - ranges[i].start);
-		if (offset < ranges[i].size)
+	for (i = 0; i < m->range_count; i++) {
+		offset = (size_t)((const char *)p - m->ranges[i].start);
+		if (offset < m->ranges[i].size)
 			return lines_symbol(p, to, size);
 	}
 	return false;

@@ -22,9 +22,17 @@
  *
  * A wait is a read; one that no value ended is marked blocked, and its thread
  * stops there until a later write revisits it.
+ *
+ * Where nobody can move and nothing is left to come, waits that are bounded end.
+ * That begins a new round, with a search of its own on top of the graph as it
+ * is: nothing that is settled is revisited any more, all of it has been seen,
+ * and everybody who waits looks again, by a read that belongs to the new round
+ * and is revisited like any other. A look of a bounded wait may find what was
+ * there before, and ends; or what others do in this round, and is a wait as
+ * before. So each round is complete by the argument for the first one, and the
+ * executions of the next are those of the one before, each continued.
  */
-#include "internal.h"
-#include "memory.h"
+#include "search.h"
 
 #include <sim/fiber.h>
 #include <sim/runtime.h>
@@ -34,69 +42,12 @@
 #include <string.h>
 #include <time.h>
 
-#define SITE __builtin_return_address(0)
-
-enum { STACK = 1 << 16, MAX_SECTIONS = 64, MAX_HELD = 8, MAX_UNREAD = 32 };
-
-enum thread_state {
-	THREAD_READY,
-	THREAD_HELD,	 /* the graph's next event needs another thread's first */
-	THREAD_FRONTIER, /* wants to do something that is not in the graph */
-	THREAD_BLOCKED,
-	THREAD_DONE,
+enum {
+	STACK = 1 << 16,
+	CUT_RUNS = 100000, /* how long to look on where runs were cut */
 };
 
-struct arrival {
-	const char *start;
-	size_t size;
-	int section;
-	bool open;
-};
-
-static struct thread {
-	struct sim_fiber *fiber;
-	void *storage;
-	enum thread_state state;
-	int position; /* events done in this run */
-	uint64_t serials;
-	int unread_count; /* plain stores whose values are not known yet */
-	struct {
-		const uint64_t *word;
-		event_id event;
-	} unread[MAX_UNREAD];
-	struct arrival arrivals[MAX_HELD];
-} threads[MAX_THREADS];
-
-static struct section {
-	int thread, lock;
-	enum admission admission;
-	event_id doorway;
-	int entered, left; /* events done at the time; -1 = not yet */
-	clock_vector porf; /* at the entry */
-} sections[MAX_SECTIONS];
-static int section_count;
-
-static struct graph graph, scratch;
-static const struct program *program;
-static const struct options *options;
-static struct result *result;
-
-static struct thread *self;			   /* whose fiber runs; NULL outside */
-static const void *current_site, *current_address; /* of what goes on now */
-static bool replaying, stopped, dead, restart, tracing;
-static bool granted; /* naive search: the thread may add one event */
-
-/* Graphs yet to be explored, packed. */
-static unsigned char *pending;
-static size_t pending_size, pending_used;
-
-/* The execution to be repeated, and the one being recorded. */
-static const char *guide;
-static char *record;
-static size_t recorded;
-
-static const char alphabet[] =
-	"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
+struct search *current_search;
 
 const char *verdict_name(enum verdict verdict)
 {
@@ -112,1141 +63,71 @@ const char *verdict_name(enum verdict verdict)
 		"use after free",
 		"assertion",
 		"limit reached",
+		"nothing executed",
 	};
 
 	return names[verdict];
 }
 
-int explore_thread(void)
-{
-	return self == NULL ? -1 : (int)(self - threads);
-}
-
-static void pause_thread(enum thread_state state)
-{
-	struct thread *me = self;
-
-	me->state = state;
-	sim_fiber_yield(me->fiber);
-}
-
-/* Gives up the run, and on a fiber goes away for good. */
-static void stop(void)
-{
-	stopped = true;
-	while (self != NULL)
-		pause_thread(THREAD_DONE);
-}
-
-void explore_fail(enum verdict verdict, const char *format, ...)
-{
-	va_list arguments;
-
-	if (result->verdict == VERDICT_PASSED) {
-		va_start(arguments, format);
-		vsnprintf(result->message, sizeof(result->message), format, arguments);
-		va_end(arguments);
-		result->verdict = verdict;
-		if (tracing && self != NULL)
-			trace_add((struct step){
-				.thread = (int)(self - threads),
-				.what = "HERE: accesses",
-				.site = current_site,
-				.address = current_address,
-				.event = INITIAL,
-			});
-	}
-	stop();
-}
-
-static void push_graph(struct graph *g)
+void search_push(struct search *s, struct graph *g)
 {
 	size_t size = (graph_packed_size(g) + 7) & ~(size_t)7;
 
-	if (tracing || guide != NULL)
+	if (s->tracing || s->guide != NULL)
 		return;
-	if (pending_used + size + sizeof(size) > pending_size) {
-		pending_size = 2 * (pending_used + size + sizeof(size));
-		pending = realloc(pending, pending_size);
-		if (pending == NULL) {
+	if (s->pending.used + size + sizeof(size) > s->pending.size) {
+		s->pending.size = 2 * (s->pending.used + size + sizeof(size));
+		s->pending.bytes = realloc(s->pending.bytes, s->pending.size);
+		if (s->pending.bytes == NULL) {
 			perror("pawl check: no memory");
 			exit(2);
 		}
 	}
-	graph_pack(g, pending + pending_used);
-	memcpy(pending + pending_used + size, &size, sizeof(size));
-	pending_used += size + sizeof(size);
+	graph_pack(g, s->pending.bytes + s->pending.used);
+	memcpy(s->pending.bytes + s->pending.used + size, &size, sizeof(size));
+	s->pending.used += size + sizeof(size);
 }
 
-static bool pop_graph(void)
+static bool pop_graph(struct search *s)
 {
 	size_t size;
 
-	if (pending_used == 0)
+	if (s->pending.used == 0)
 		return false;
-	memcpy(&size, pending + pending_used - sizeof(size), sizeof(size));
-	pending_used -= size + sizeof(size);
-	graph_unpack(&graph, pending + pending_used);
+	memcpy(&size, s->pending.bytes + s->pending.used - sizeof(size), sizeof(size));
+	s->pending.used -= size + sizeof(size);
+	graph_unpack(&s->graph, s->pending.bytes + s->pending.used);
 	return true;
-}
-
-/* Recording an execution as text: thread and choice, a character or two. */
-
-static int pull(void)
-{
-	const char *at = strchr(alphabet, *guide);
-
-	if (*guide == 0 || at == NULL)
-		return -1;
-	return (int)(at - alphabet);
-}
-
-static int guided_thread(void)
-{
-	int code = guide == NULL ? -1 : pull();
-
-	return code < 0 ? -1 : code >> 3;
-}
-
-/* The choice recorded for the event that comes now; 0 after the end. */
-static int guided_choice(void)
-{
-	int code = pull(), choice;
-
-	if (code < 0)
-		return 0;
-	guide++;
-	choice = code & 7;
-	if (choice < 7)
-		return choice;
-	code = pull();
-	if (code >= 0)
-		guide++;
-	return code < 0 ? 0 : code;
-}
-
-static void record_choice(int thread, int choice)
-{
-	if (record == NULL || recorded + 3 >= TOKEN_SIZE)
-		return;
-	record[recorded++] = alphabet[thread << 3 | (choice < 7 ? choice : 7)];
-	if (choice >= 7)
-		record[recorded++] = alphabet[choice & 63];
-	record[recorded] = 0;
-}
-
-/* Of the writes to a word that this run has made again, those after a rank. */
-static int made_after(int location, int rank)
-{
-	int n = 0, i;
-
-	for (i = rank; i < graph.written[location]; i++) {
-		event_id id = graph.mo[location][i];
-
-		if (event_index(id) < threads[event_thread(id)].position)
-			n++;
-	}
-	return n;
-}
-
-static void record_event(int thread, struct event *e)
-{
-	if (record == NULL)
-		return;
-	switch (e->kind) {
-	case EVENT_READ:
-		record_choice(thread,
-			      made_after(e->location, graph_rank(&graph, e->from)));
-		break;
-	case EVENT_WRITE:
-		record_choice(thread, made_after(e->location, e->rank));
-		break;
-	default:
-		record_choice(thread, (int)e->value);
-		break;
-	}
-}
-
-/* Finding out where a thread stands. */
-
-static const struct event *here(void)
-{
-	return graph_before(&graph, event_name((int)(self - threads), self->position));
-}
-
-static bool made(event_id id)
-{
-	return id == INITIAL || event_index(id) < threads[event_thread(id)].position;
-}
-
-static bool can_repeat(int thread)
-{
-	struct event *e = &graph.events[thread][threads[thread].position];
-	int t;
-
-	if (e->kind == EVENT_READ)
-		return made(e->from);
-	if (e->kind == EVENT_GIVE_UP)
-		for (t = 0; t < graph.threads; t++)
-			if (t != thread && threads[t].position < e->porf[t])
-				return false;
-	return true;
-}
-
-/* A plain store's value is there once its thread comes back to us. */
-static void settle(void)
-{
-	int i;
-
-	if (self == NULL)
-		return;
-	for (i = 0; i < self->unread_count; i++)
-		graph_event(&graph, self->unread[i].event)->value = *self->unread[i].word;
-	self->unread_count = 0;
-}
-
-static bool owes_write(int t)
-{
-	const struct event *last = graph_last(&graph, t);
-
-	return last->kind == EVENT_READ && last->exclusive;
-}
-
-/*
- * Waits until the running thread may do its next event. Returns that event if
- * the graph has it already, NULL if the thread is to add it.
- */
-static struct event *next_event(void)
-{
-	int t = (int)(self - threads);
-
-	for (;;) {
-		if (self->position < graph.length[t]) {
-			if (can_repeat(t)) {
-				struct event *e = &graph.events[t][self->position];
-
-				record_event(t, e);
-				self->position++;
-				return e;
-			}
-			pause_thread(THREAD_HELD);
-		} else if (replaying) {
-			pause_thread(THREAD_FRONTIER);
-		} else if (guide != NULL && guided_thread() >= 0 &&
-			   guided_thread() != t) {
-			pause_thread(THREAD_FRONTIER);
-		} else if (options->naive && !granted && !owes_write(t)) {
-			pause_thread(THREAD_FRONTIER);
-		} else {
-			break;
-		}
-	}
-	granted = false;
-	if (graph.length[t] == MAX_STEPS)
-		explore_fail(VERDICT_LIMIT, "a thread took more than %d steps",
-			     MAX_STEPS);
-	return NULL;
-}
-
-static struct event *append(int thread, struct event event)
-{
-	struct event *e = &graph.events[thread][graph.length[thread]];
-
-	event.stamp = ++graph.stamps;
-	*e = event;
-	graph.length[thread]++;
-	graph.locations = memory_names();
-	return e;
-}
-
-static void note(struct step step)
-{
-	if (tracing)
-		trace_add(step);
-}
-
-static void note_event(event_id id, event_id update)
-{
-	struct event *e = graph_event(&graph, id);
-
-	note((struct step){
-		.thread = event_thread(id),
-		.site = e->site,
-		.event = id,
-		.update = update,
-		.stale = e->kind == EVENT_READ
-				 ? made_after(e->location, graph_rank(&graph, e->from)) -
-					   (update != INITIAL)
-				 : 0,
-	});
-}
-
-static void note_plain(const char *what, const void *p, size_t size, const void *site)
-{
-	note((struct step){
-		.thread = (int)(self - threads),
-		.what = what,
-		.site = site,
-		.address = p,
-		.size = size,
-		.event = INITIAL,
-	});
-}
-
-/* Accesses and what is wrong with them. */
-
-static const char *place(const void *p)
-{
-	static char name[64];
-
-	if (!memory_describe(p, name, sizeof(name)))
-		snprintf(name, sizeof(name), "%p", p);
-	return name;
-}
-
-static void check_race(struct cell *cell, bool write, bool plain)
-{
-	clock_vector known = here()->hb;
-	int t = (int)(self - threads);
-
-	known[t] = 0xff;
-	if (!clock_within(cell->plain_writes, known) ||
-	    (plain && !clock_within(cell->atomic_writes, known)) ||
-	    (write && !clock_within(cell->plain_reads, known)) ||
-	    (write && plain && !clock_within(cell->atomic_reads, known)))
-		explore_fail(VERDICT_RACE,
-			     "two threads access %s and nothing orders them",
-			     place(cell->address));
-}
-
-static struct cell *access_cell(const void *p, bool plain)
-{
-	enum memory_state state;
-	int owner;
-	struct cell *cell = memory_find(p, &state, &owner);
-
-	if (state == MEMORY_FREED)
-		explore_fail(VERDICT_FREED, "%s is accessed, but it is gone", place(p));
-	if (state == MEMORY_UNKNOWN || (cell == NULL && !plain))
-		explore_fail(VERDICT_ASSERTION, "%s is accessed, and is nobody's memory",
-			     place(p));
-	return cell;
-}
-
-/* Notes an access that has happened once so many of our events have. */
-static void visit(int owner, int position)
-{
-	int t = (int)(self - threads);
-
-	if (owner >= 0 && owner != t)
-		memory_visit(owner, t, (uint8_t)position);
-}
-
-/* To be called before the event is taken or added: it is the next one. */
-static struct cell *atomic_cell(const void *p)
-{
-	struct cell *cell = access_cell(p, false);
-
-	if (memory_name(cell) == NO_LOCATION)
-		explore_fail(VERDICT_LIMIT, "more than %d atomic words", MAX_LOCATIONS);
-	if (cell->written_plainly) {
-		/* Those writes should have been events: start again, knowing. */
-		cell->written_plainly = false;
-		restart = true;
-		stop();
-	}
-	return cell;
-}
-
-static void atomic_access(struct cell *cell, bool write)
-{
-	int t = (int)(self - threads), owner;
-	uint8_t position = (uint8_t)self->position;
-	enum memory_state state;
-
-	memory_find(cell->address, &state, &owner);
-	visit(owner, position);
-	check_race(cell, write, false);
-	if (write) {
-		memory_save(cell);
-		cell->atomic_writes[t] = position;
-	} else {
-		cell->atomic_reads[t] = position;
-	}
-}
-
-/* Reads. */
-
-static bool is_in(event_id id, clock_vector prefix)
-{
-	return event_index(id) < prefix[event_thread(id)];
-}
-
-/*
- * A read could go on to update a value that another update has taken already;
- * worth a look only if that one may still be revisited.
- */
-static bool worth_contesting(int location, int rank, const struct event *last)
-{
-	event_id taker = graph.mo[location][rank];
-	int read = event_index(taker) - 1;
-
-	return !is_in(event_name(event_thread(taker), read), last->porf);
-}
-
-static struct event *add_read(struct event event)
-{
-	int t = (int)(self - threads), l = event.location;
-	const struct event *last = graph_last(&graph, t);
-	int least = graph_floor(&graph, l, last), most = graph.written[l];
-	struct event *e = append(t, event);
-	int rank, chosen = -1;
-
-	if (guide != NULL) {
-		chosen = most - guided_choice();
-		if (chosen < least)
-			chosen = most;
-	}
-	for (rank = most; rank >= least && guide == NULL; rank--) {
-		event_id from = graph_write_at(&graph, l, rank);
-		struct outcome outcome = graph_outcome(event.operation, event.expected,
-						       graph_value(&graph, from));
-
-		if (!outcome.ends && rank != most)
-			continue; /* waiting on an old value shows nothing */
-		if (outcome.writes && graph_is_joined(&graph, l, rank) &&
-		    !worth_contesting(l, rank, last))
-			continue;
-		graph_set_read(&graph, t, e, from);
-		/* The last write can always be read. */
-		if (rank != most && graph_must_check(&graph, e, options->model) &&
-		    !graph_allowed(&graph, options->model))
-			continue;
-		if (chosen < 0)
-			chosen = rank;
-		else
-			push_graph(&graph);
-	}
-	if (chosen < 0) {
-		graph.length[t]--;
-		dead = true;
-		stop();
-	}
-	graph_set_read(&graph, t, e, graph_write_at(&graph, l, chosen));
-	self->position++;
-	record_event(t, e);
-	return e;
-}
-
-/* Writes. */
-
-/*
- * True if an event was added in the way that comes first, considering only
- * what came before it and what the write that is about to revisit needs.
- */
-static bool added_maximally(struct graph *g, event_id id, clock_vector needed)
-{
-	struct event *e = graph_event(g, id);
-	int rank, i, t;
-
-	if (e->kind == EVENT_CHOICE)
-		return e->value == 0;
-	if (e->kind != EVENT_READ && e->kind != EVENT_WRITE)
-		return true;
-	rank = event_rank(g, e);
-	for (i = rank; i < g->written[e->location]; i++) {
-		event_id later = g->mo[e->location][i];
-
-		if (graph_event(g, later)->stamp <= e->stamp || is_in(later, needed))
-			return false;
-	}
-	if (e->kind != EVENT_WRITE)
-		return true;
-	for (t = 0; t < g->threads; t++) {
-		for (i = 0; i < g->length[t]; i++) {
-			struct event *r = &g->events[t][i];
-
-			if (r->kind == EVENT_READ && r->from == id &&
-			    (r->stamp <= e->stamp || i < needed[t]))
-				return false;
-		}
-	}
-	return true;
-}
-
-/* Pushes the graphs in which an earlier read takes its value from `write`,
- * which is last in its thread and not in mo yet. */
-static void revisit(event_id write, event_id read)
-{
-	struct event *w = graph_event(&graph, write), *r = graph_event(&graph, read);
-	clock_vector needed = w->porf;
-	uint8_t keep[MAX_THREADS];
-	int t, i, rank, least, l = w->location;
-
-	needed[event_thread(write)]--; /* all but the write itself */
-	for (t = 0; t < graph.threads; t++) {
-		int n = graph.length[t];
-
-		while (n > w->porf[t] && graph.events[t][n - 1].stamp > r->stamp)
-			n--;
-		keep[t] = (uint8_t)n;
-		for (i = n; i < graph.length[t]; i++)
-			if (!added_maximally(&graph, event_name(t, i), needed))
-				return;
-	}
-	if (!added_maximally(&graph, read, needed))
-		return;
-
-	memcpy(&scratch, &graph, offsetof(struct graph, mo));
-	for (i = 0; i < graph.locations; i++)
-		memcpy(scratch.mo[i], graph.mo[i], graph.written[i] * sizeof(event_id));
-	for (t = 0; t < graph.threads; t++)
-		memcpy(scratch.events[t], graph.events[t],
-		       graph.length[t] * sizeof(struct event));
-	graph_truncate(&scratch, keep);
-	w = graph_event(&scratch, write);
-	r = graph_event(&scratch, read);
-	if (w->exclusive) {
-		rank = least = graph_rank(&scratch, (w - 1)->from);
-	} else {
-		rank = scratch.written[l];
-		least = graph_floor(&scratch, l, graph_before(&scratch, write));
-	}
-	for (; rank >= least; rank--) {
-		if (graph_is_joined(&scratch, l, rank))
-			continue;
-		graph_insert(&scratch, write, rank + 1);
-		graph_set_read(&scratch, event_thread(read), r, write);
-		if (graph_floor(&scratch, l, graph_before(&scratch, read)) <= rank + 1 &&
-		    !(r->blocked && rank + 1 != scratch.written[l]) &&
-		    (!(graph_must_check(&scratch, r, options->model) ||
-		       graph_must_check(&scratch, w, options->model)) ||
-		     graph_allowed(&scratch, options->model)))
-			push_graph(&scratch);
-		graph_remove(&scratch, write);
-	}
-}
-
-static void revisit_all(event_id write)
-{
-	struct event *w = graph_event(&graph, write);
-	int t, i;
-
-	for (t = 0; t < graph.threads; t++)
-		for (i = w->porf[t]; i < graph.length[t]; i++)
-			if (graph.events[t][i].kind == EVENT_READ &&
-			    graph.events[t][i].location == w->location)
-				revisit(write, event_name(t, i));
-}
-
-static struct event *add_write(struct event event, bool exclusive)
-{
-	int t = (int)(self - threads), l = event.location;
-	const struct event *last = graph_last(&graph, t);
-	int least = graph_floor(&graph, l, last), rank = graph.written[l];
-	struct event *e = append(t, event);
-	event_id id = event_name(t, graph.length[t] - 1);
-	int chosen = -1;
-
-	if (graph.written[l] == MAX_WRITES)
-		explore_fail(VERDICT_LIMIT, "more than %d writes to a word", MAX_WRITES);
-	graph_set_write(&graph, t, e, exclusive ? last : NULL);
-	if (guide != NULL) {
-		chosen = rank - guided_choice();
-		if (exclusive)
-			chosen = graph_rank(&graph, last->from);
-		if (chosen < least)
-			chosen = rank;
-	} else {
-		if (event.operation != OP_PLAIN_STORE && !tracing && !options->naive)
-			revisit_all(id);
-		if (exclusive)
-			rank = least = graph_rank(&graph, last->from);
-		else if (event.operation == OP_PLAIN_STORE)
-			least = rank;
-		for (; rank >= least; rank--) {
-			if (graph_is_joined(&graph, l, rank))
-				continue;
-			graph_insert(&graph, id, rank + 1);
-			/* The end of mo is always open. */
-			if (rank == graph.written[l] - 1 ||
-			    !graph_must_check(&graph, e, options->model) ||
-			    graph_allowed(&graph, options->model)) {
-				if (chosen < 0)
-					chosen = rank;
-				else
-					push_graph(&graph);
-			}
-			graph_remove(&graph, id);
-		}
-	}
-	if (chosen < 0) {
-		graph.length[t]--;
-		dead = true;
-		stop();
-	}
-	graph_insert(&graph, id, chosen + 1);
-	self->position++;
-	record_event(t, e);
-	return e;
-}
-
-/* The engine's operations. */
-
-static void doorway(const void *p)
-{
-	event_id id = event_name((int)(self - threads), self->position - 1);
-	int i;
-
-	for (i = 0; i < MAX_HELD; i++) {
-		struct arrival *a = &self->arrivals[i];
-
-		if (a->open && (size_t)((const char *)p - a->start) < a->size &&
-		    sections[a->section].doorway == INITIAL)
-			sections[a->section].doorway = id;
-	}
-}
-
-static void write_half(const uint64_t *p, uint64_t value, struct event *read,
-		       struct cell *cell)
-{
-	struct event *e = next_event();
-
-	if (e == NULL)
-		e = add_write(
-			(struct event){
-				.kind = EVENT_WRITE,
-				.operation = read->operation,
-				.order = read->order,
-				.location = read->location,
-				.value = value,
-				.site = read->site,
-			},
-			true);
-	atomic_access(cell, true);
-	*(uint64_t *)p = value;
-	doorway(p);
-}
-
-static uint64_t give_up(struct event *read)
-{
-	/* Only another thread's write, or giving up, goes on from here. */
-	int t = (int)(self - threads);
-
-	for (;;) {
-		if (self->position < graph.length[t] && can_repeat(t)) {
-			struct event *e = &graph.events[t][self->position];
-
-			record_event(t, e);
-			self->position++;
-			note_event(event_name(t, self->position - 1), INITIAL);
-			return read->value;
-		}
-		pause_thread(self->position < graph.length[t] ? THREAD_HELD
-							      : THREAD_BLOCKED);
-	}
-}
-
-/* Any operation that reads. `operand` is what it stores, or adds. */
-static uint64_t read_operation(enum operation operation, const uint64_t *p,
-			       uint64_t expected, uint64_t operand, int order,
-			       int failure, const void *site, bool *wrote)
-{
-	struct outcome outcome;
-	struct event *e;
-	struct cell *cell;
-	uint64_t value;
-	event_id id;
-
-	settle();
-	e = next_event();
-	current_site = site;
-	current_address = p;
-	cell = atomic_cell(p);
-	if (e == NULL)
-		e = add_read((struct event){
-			.kind = EVENT_READ,
-			.operation = (uint8_t)operation,
-			.order = (uint8_t)order,
-			.failure = (uint8_t)failure,
-			.location = cell->location,
-			.expected = expected,
-			.site = site,
-		});
-	id = event_name((int)(self - threads), self->position - 1);
-	atomic_access(cell, false);
-	value = e->value;
-	outcome = graph_outcome(operation, expected, value);
-	if (outcome.writes) {
-		uint64_t next = operand;
-
-		if (operation == OP_ADD)
-			next = value + operand;
-		else if (operation == OP_AWAIT_EQ_RMW || operation == OP_AWAIT_NE_RMW)
-			next = value;
-		write_half(p, next, e, cell);
-		note_event(id, event_name((int)(self - threads), self->position - 1));
-	} else {
-		note_event(id, INITIAL);
-	}
-	if (!outcome.ends)
-		value = give_up(e);
-	if (wrote != NULL)
-		*wrote = outcome.writes;
-	return value;
-}
-
-static uint64_t do_load(const uint64_t *p, int order, const void *site)
-{
-	return read_operation(OP_LOAD, p, 0, 0, order, order, site, NULL);
-}
-
-static void do_store(uint64_t *p, uint64_t value, int order, const void *site)
-{
-	struct cell *cell;
-	struct event *e;
-
-	settle();
-	e = next_event();
-	current_site = site;
-	current_address = p;
-	cell = atomic_cell(p);
-	if (e == NULL)
-		e = add_write(
-			(struct event){
-				.kind = EVENT_WRITE,
-				.operation = OP_STORE,
-				.order = (uint8_t)order,
-				.location = cell->location,
-				.value = value,
-				.site = site,
-			},
-			false);
-	atomic_access(cell, true);
-	*p = value;
-	note_event(event_name((int)(self - threads), self->position - 1), INITIAL);
-}
-
-static uint64_t do_exchange(uint64_t *p, uint64_t value, int order, const void *site)
-{
-	return read_operation(OP_EXCHANGE, p, 0, value, order, order, site, NULL);
-}
-
-static bool do_cas(uint64_t *p, uint64_t from, uint64_t to, int order, int failure,
-		   const void *site)
-{
-	bool wrote;
-
-	read_operation(OP_CAS, p, from, to, order, failure, site, &wrote);
-	return wrote;
-}
-
-static uint64_t do_fetch_add(uint64_t *p, uint64_t n, int order, const void *site)
-{
-	return read_operation(OP_ADD, p, 0, n, order, order, site, NULL);
-}
-
-static uint64_t do_await(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t to,
-			 int order, const void *site)
-{
-	static const enum operation operations[] = {
-		[SIM_AWAIT_EQ] = OP_AWAIT_EQ,
-		[SIM_AWAIT_NE] = OP_AWAIT_NE,
-		[SIM_AWAIT_CHANGE] = OP_AWAIT_CHANGE,
-		[SIM_AWAIT_CAS] = OP_AWAIT_CAS,
-		[SIM_AWAIT_EQ_RMW] = OP_AWAIT_EQ_RMW,
-		[SIM_AWAIT_NE_RMW] = OP_AWAIT_NE_RMW,
-	};
-
-	return read_operation(operations[kind], p, value, to, order, order, site, NULL);
-}
-
-static void do_fence(enum sim_fence kind, const void *site)
-{
-	int t = (int)(self - threads);
-	struct event *e;
-
-	settle();
-	e = next_event();
-	if (e == NULL) {
-		e = append(t, (struct event){
-				      .kind = EVENT_FENCE,
-				      .operation = OP_FENCE,
-				      .order = (uint8_t)kind,
-				      .location = NO_LOCATION,
-				      .site = site,
-			      });
-		graph.fences = (uint16_t)(graph.fences + graph_is_sc_fence(e));
-		graph_set_fence(&graph, t, e);
-		if (guide != NULL)
-			guided_choice();
-		self->position++;
-		record_event(t, e);
-	}
-	note_event(event_name(t, self->position - 1), INITIAL);
-}
-
-/*
- * The futex. The kernel orders sleepers and wakers of one word by a lock of its
- * own; here a count of wake-ups, kept beside the word, stands for it. Either
- * the sleeper sees the count raised, and with it what the waker stored before;
- * or the count changes while it sleeps. All sleepers of the word wake up: the
- * contract allows that.
- */
-static bool do_sleep(const uint64_t *p, uint64_t expected, bool timed, const void *site)
-{
-	const uint64_t *wakes = memory_beside(p);
-	uint64_t before = do_load(wakes, SIM_ACQUIRE, site);
-	struct event *e;
-
-	if ((uint32_t)do_load(p, SIM_RELAXED, site) != (uint32_t)expected)
-		return true;
-	read_operation(timed ? OP_AWAIT_CHANGE : OP_AWAIT_NE, wakes, before, 0,
-		       SIM_ACQUIRE, SIM_ACQUIRE, site, NULL);
-	e = &graph.events[self - threads][self->position - 1];
-	return e->kind != EVENT_GIVE_UP;
-}
-
-static void do_wake(const uint64_t *p, const void *site)
-{
-	do_fetch_add(memory_beside(p), 1, SIM_ACQ_REL, site);
-}
-
-static void plain_word(const char *p, bool write, const void *site)
-{
-	enum memory_state state;
-	int owner, t = (int)(self - threads);
-	struct cell *cell = memory_find(p, &state, &owner);
-
-	if (cell == NULL && state == MEMORY_LIVE)
-		return;
-	current_site = site;
-	current_address = p;
-	if (cell == NULL || !((write && cell->atomic) || memory_is_constant(cell, write)))
-		note_plain(write ? "write" : "read", p, 8, site);
-	cell = access_cell(p, true);
-	if (write)
-		memory_save(cell);
-	if (write && cell->atomic) {
-		struct event *e = next_event();
-
-		check_race(cell, true, true);
-		if (e == NULL)
-			e = add_write(
-				(struct event){
-					.kind = EVENT_WRITE,
-					.operation = OP_PLAIN_STORE,
-					.order = SIM_RELAXED,
-					.location = cell->location,
-					.site = site,
-				},
-				false);
-		cell->plain_writes[t] = (uint8_t)self->position;
-		visit(owner, self->position);
-		if (self->unread_count == MAX_UNREAD)
-			explore_fail(VERDICT_LIMIT, "too many atomics in one store");
-		self->unread[self->unread_count].word = cell->address;
-		self->unread[self->unread_count++].event = event_name(t,
-								      self->position - 1);
-		note_event(event_name(t, self->position - 1), INITIAL);
-		return;
-	}
-	check_race(cell, write, true);
-	if (write) {
-		cell->plain_writes[t] = (uint8_t)(self->position + 1);
-		cell->written_plainly = true;
-	} else {
-		cell->plain_reads[t] = (uint8_t)(self->position + 1);
-	}
-	visit(owner, self->position + 1);
-}
-
-static void do_plain(const void *p, size_t size, bool write, const void *site)
-{
-	const char *at = p, *end = at + size;
-
-	if (self == NULL)
-		return;
-	settle();
-	for (; at < end; at = (const char *)(((uintptr_t)at | 7) + 1)) {
-		plain_word(at, write, site);
-	}
-}
-
-static void *do_self(void)
-{
-	return self->storage;
-}
-
-static bool do_one_in(unsigned n, const void *site)
-{
-	int t = (int)(self - threads);
-	struct event *e;
-
-	(void)n;
-	settle();
-	e = next_event();
-	if (e == NULL) {
-		e = append(t, (struct event){
-				      .kind = EVENT_CHOICE,
-				      .operation = OP_CHOICE,
-				      .location = NO_LOCATION,
-				      .site = site,
-			      });
-		graph_set_other(&graph, t, e);
-		if (guide != NULL) {
-			e->value = (uint64_t)guided_choice();
-		} else {
-			e->value = 1;
-			push_graph(&graph);
-			e->value = 0;
-		}
-		self->position++;
-		record_event(t, e);
-	}
-	note_event(event_name(t, self->position - 1), INITIAL);
-	return e->value != 0;
-}
-
-static void *do_allocate(size_t size, size_t alignment)
-{
-	void *p;
-
-	settle();
-	p = memory_allocate(explore_thread(), size, alignment);
-	if (p == NULL)
-		explore_fail(VERDICT_LIMIT, "the program needs too much memory");
-	return p;
-}
-
-static void do_release(void *p, const void *site)
-{
-	struct cell *cell;
-
-	settle();
-	note_plain("free", p, 0, site);
-	cell = memory_free(p, (int)(self - threads), here()->hb);
-	if (cell != NULL)
-		explore_fail(VERDICT_FREED,
-			     "%s is freed while another thread may still access it",
-			     place(cell->address));
-}
-
-static uint64_t do_serial(void)
-{
-	uint64_t t = (uint64_t)(self - threads);
-
-	return self->serials++ * (uint64_t)graph.threads + t + 1;
-}
-
-static void do_die(const char *sentence, const void *site) __attribute__((noreturn));
-static void do_die(const char *sentence, const void *site)
-{
-	note_plain(sentence, NULL, 0, site);
-	explore_fail(VERDICT_ASSERTION, "%s", sentence);
-	abort();
-}
-
-static const struct sim_engine engine = {
-	.load = do_load,
-	.store = do_store,
-	.exchange = do_exchange,
-	.cas = do_cas,
-	.fetch_add = do_fetch_add,
-	.fence = do_fence,
-	.await = do_await,
-	.sleep = do_sleep,
-	.wake = do_wake,
-	.plain = do_plain,
-	.self = do_self,
-	.one_in = do_one_in,
-	.allocate = do_allocate,
-	.release = do_release,
-	.serial = do_serial,
-	.die = do_die,
-};
-
-/* For the checked program. */
-
-void *explore_allocate(size_t size, size_t alignment)
-{
-	return do_allocate(size, alignment);
-}
-
-void explore_free(void *p)
-{
-	do_release(p, SITE);
-}
-
-uint64_t explore_final(const uint64_t *word)
-{
-	enum memory_state state;
-	int owner;
-	struct cell *cell = memory_find(word, &state, &owner);
-	int l = cell->location;
-
-	if (!cell->atomic)
-		return *word;
-	return graph_value(&graph, graph_write_at(&graph, l, graph.written[l]));
-}
-
-void explore_exit(void)
-{
-	settle();
-	if (sim_thread_wants_exit(self->storage))
-		sim_thread_exit(self->storage);
-	settle();
-	note_plain("exit", NULL, 0, NULL);
-	if (!memory_retire((int)(self - threads), here()->hb))
-		explore_fail(VERDICT_FREED,
-			     "a thread exits while another may still access its memory");
-}
-
-static struct arrival *find_arrival(int lock)
-{
-	int i;
-
-	for (i = 0; i < MAX_HELD; i++)
-		if (self->arrivals[i].open &&
-		    sections[self->arrivals[i].section].lock == lock)
-			return &self->arrivals[i];
-	abort(); /* the program's own mistake */
-}
-
-void explore_arrive(int lock, const void *l, size_t size, enum admission admission)
-{
-	struct arrival *a = self->arrivals;
-
-	settle();
-	while (a->open)
-		if (++a == self->arrivals + MAX_HELD)
-			abort();
-	if (section_count == MAX_SECTIONS)
-		explore_fail(VERDICT_LIMIT, "more than %d sections", MAX_SECTIONS);
-	a->open = true;
-	a->start = l;
-	a->size = size;
-	a->section = section_count;
-	sections[section_count++] = (struct section){
-		.thread = (int)(self - threads),
-		.lock = lock,
-		.admission = admission,
-		.doorway = INITIAL,
-		.entered = -1,
-		.left = -1,
-	};
-}
-
-void explore_retreat(int lock)
-{
-	find_arrival(lock)->open = false;
-}
-
-void explore_enter(int lock)
-{
-	struct section *mine = &sections[find_arrival(lock)->section];
-	int i;
-
-	settle();
-	note_plain("enter", NULL, 0, SITE);
-	mine->porf = here()->porf;
-	mine->entered = self->position;
-	for (i = 0; i < section_count; i++) {
-		struct section *s = &sections[i];
-
-		if (s == mine || s->lock != lock || s->entered < 0 ||
-		    s->thread == mine->thread)
-			continue;
-		if (s->left < 0 || mine->porf[s->thread] <= s->left)
-			explore_fail(VERDICT_EXCLUSION,
-				     "threads %d and %d are in the section at once",
-				     s->thread, mine->thread);
-	}
-}
-
-void explore_leave(int lock)
-{
-	struct arrival *a = find_arrival(lock);
-
-	settle();
-	note_plain("leave", NULL, 0, SITE);
-	sections[a->section].left = self->position;
-	a->open = false;
-}
-
-static bool entered_before(const struct section *a, const struct section *b)
-{
-	if (a->thread == b->thread)
-		return a->entered < b->entered;
-	return b->porf[a->thread] > a->entered;
-}
-
-/* True if a arrived before b at the same lock, both through the same word. */
-static bool arrived_before(const struct section *a, const struct section *b)
-{
-	struct event *x, *y;
-
-	if (a->lock != b->lock || a->doorway == INITIAL || b->doorway == INITIAL)
-		return false;
-	x = graph_event(&graph, a->doorway);
-	y = graph_event(&graph, b->doorway);
-	return x->location == y->location && x->rank < y->rank;
-}
-
-static void check_admission(void)
-{
-	int i, k, t;
-
-	for (i = 0; i < section_count && !stopped; i++) {
-		struct section *s = &sections[i];
-		int overtaken[MAX_THREADS] = {0};
-
-		if (s->admission == ADMIT_ANY || s->entered < 0)
-			continue;
-		for (k = 0; k < section_count; k++)
-			if (sections[k].entered >= 0 && arrived_before(s, &sections[k]) &&
-			    entered_before(&sections[k], s))
-				overtaken[sections[k].thread]++;
-		for (t = 0; t < graph.threads && !stopped; t++) {
-			if (s->admission == ADMIT_FIFO && overtaken[t] > 0)
-				explore_fail(VERDICT_FIFO,
-					     "thread %d arrived later than thread %d "
-					     "and entered first",
-					     t, s->thread);
-			else if (overtaken[t] > 1)
-				explore_fail(VERDICT_BYPASS,
-					     "thread %d overtook thread %d %d times", t,
-					     s->thread, overtaken[t]);
-		}
-	}
 }
 
 /* Running. */
 
 static void fiber_main(void *argument)
 {
+	struct search *s = current_search;
 	int t = (int)(intptr_t)argument;
 
-	program->thread(program->context, t);
-	settle();
+	s->program->thread(s->program->context, t);
+	search_settle(s);
 	for (;;)
-		pause_thread(THREAD_DONE);
+		search_pause(s, THREAD_DONE);
 }
 
-static void resume(int t)
+static void resume(struct search *s, int t)
 {
-	self = &threads[t];
-	sim_fiber_resume(threads[t].fiber);
-	self = NULL;
+	s->self = &s->threads[t];
+	sim_fiber_resume(s->threads[t].fiber);
+	s->self = NULL;
 }
 
-static void start_threads(void)
+static void start_threads(struct search *s)
 {
 	int t;
 
-	for (t = 0; t < program->threads; t++) {
-		struct thread *thread = &threads[t];
+	for (t = 0; t < s->program->threads; t++) {
+		struct thread *thread = &s->threads[t];
 
+		thread->number = t;
 		if (thread->fiber == NULL) {
 			size_t size;
 			void *stack;
@@ -1257,12 +138,14 @@ static void start_threads(void)
 				exit(2);
 			}
 			stack = sim_fiber_stack(thread->fiber, &size);
-			memory_add_stack(t, stack, size);
+			memory_add_stack(s->memory, t, stack, size);
 		}
-		thread->storage = memory_storage(t, sim_thread_size());
+		thread->storage = memory_storage(s->memory, t, sim_thread_size());
 		thread->state = THREAD_READY;
 		thread->position = 0;
 		thread->serials = 0;
+		thread->early = 0;
+		thread->turn = -1;
 		thread->unread_count = 0;
 		memset(thread->arrivals, 0, sizeof(thread->arrivals));
 		sim_fiber_start(thread->fiber, fiber_main, (void *)(intptr_t)t);
@@ -1270,83 +153,86 @@ static void start_threads(void)
 }
 
 /* Goes through what the graph holds, in any order that porf allows. */
-static void replay(void)
+static void replay(struct search *s)
 {
 	bool moved = true;
 	int t;
 
-	replaying = true;
-	while (moved && !stopped) {
+	s->replaying = true;
+	while (moved && !s->stopped) {
 		moved = false;
-		for (t = 0; t < graph.threads && !stopped; t++) {
-			struct thread *thread = &threads[t];
+		for (t = 0; t < s->graph.threads && !s->stopped; t++) {
+			struct thread *thread = &s->threads[t];
 			bool held = thread->state == THREAD_HELD ||
 				    thread->state == THREAD_BLOCKED;
 
 			if (thread->state == THREAD_FRONTIER ||
+			    thread->state == THREAD_OUT_OF_TURN ||
 			    thread->state == THREAD_DONE)
 				continue;
-			if (held &&
-			    (thread->position >= graph.length[t] || !can_repeat(t)))
+			if (held && (thread->position >= s->graph.length[t] ||
+				     !search_can_repeat(s, t)))
 				continue;
-			resume(t);
+			resume(s, t);
 			moved = true;
 		}
 	}
-	replaying = false;
+	s->replaying = false;
 }
 
-static bool can_move(int t)
+static bool can_move(struct search *s, int t)
 {
-	return threads[t].state == THREAD_FRONTIER || threads[t].state == THREAD_READY;
+	return s->threads[t].state == THREAD_FRONTIER ||
+	       s->threads[t].state == THREAD_READY;
 }
 
-static int next_thread(void)
+static int next_thread(struct search *s)
 {
 	int t, found = -1;
 
-	if (guide != NULL && guided_thread() >= 0 && guided_thread() < graph.threads &&
-	    can_move(guided_thread()))
-		return guided_thread();
-	for (t = graph.threads - 1; t >= 0; t--) {
-		if (!can_move(t))
+	if (s->guide != NULL && token_thread(s) >= 0 &&
+	    token_thread(s) < s->graph.threads && can_move(s, token_thread(s)))
+		return token_thread(s);
+	for (t = s->graph.threads - 1; t >= 0; t--) {
+		if (!can_move(s, t))
 			continue;
-		if (owes_write(t))
+		if (search_owes_write(s, t))
 			return t;
 		found = t;
 	}
-	if (guide != NULL && found >= 0)
-		guide = ""; /* it does not fit the program: go on without */
-	if (options->naive && found >= 0) {
-		granted = true;
-		if (graph.forced >= 0) {
-			found = graph.forced;
-			graph.forced = -1;
-			return found;
-		}
-		for (t = found + 1; t < graph.threads; t++) {
-			if (!can_move(t))
-				continue;
-			graph.forced = (int8_t)t;
-			push_graph(&graph);
-		}
-		graph.forced = -1;
-	}
+	if (s->guide != NULL && found >= 0)
+		s->guide = ""; /* it does not fit the program: go on without */
 	return found;
 }
 
 /* Is there a value that would have ended the wait, and that passed unseen? */
-static bool missed(const struct event *wait)
+static bool missed(struct search *s, const struct event *wait)
 {
 	int i;
 
-	for (i = 0; i < graph.written[wait->location]; i++) {
-		event_id id = graph.mo[wait->location][i];
+	for (i = 0; i < s->graph.written[wait->location]; i++) {
+		event_id id = s->graph.mo[wait->location][i];
 
 		if (graph_outcome(wait->operation, wait->expected,
-				  graph_event(&graph, id)->value)
+				  graph_event(&s->graph, id)->value)
 			    .ends &&
-		    !is_in(id, wait->hb))
+		    !event_within(id, wait->hb))
+			return true;
+	}
+	return false;
+}
+
+/* A wait was this long already, and nothing was written since. */
+static bool waited_in_vain(struct search *s, int t, const struct event *wait)
+{
+	int i;
+
+	for (i = s->graph.length[t] - 1; i >= 0; i--) {
+		struct event *e = &s->graph.events[t][i];
+
+		if (e->look == LOOK_LAST && !e->blocked && e->site == wait->site &&
+		    e->location == wait->location && e->expected == wait->expected &&
+		    graph_writes_within(&s->graph, e->seen) == s->graph.writes)
 			return true;
 	}
 	return false;
@@ -1354,110 +240,102 @@ static bool missed(const struct event *wait)
 
 /*
  * Nobody can move, some are blocked. If all of them have seen the last value
- * of what they wait for, nothing more will come by itself: waits that may give
- * up do so now, once for each state of memory.
+ * of what they wait for, nothing more will come by itself: the round is over.
+ * There is another if some wait is bounded, and has not ended like this before
+ * with memory as it is now.
  */
-static void quiesce(void)
+static void quiesce(struct search *s)
 {
-	bool moved = false, lost = false;
+	uint8_t tired = 0;
+	bool lost = false;
 	int t, stuck = -1;
 
-	for (t = 0; t < graph.threads; t++) {
-		const struct event *e = graph_last(&graph, t);
+	for (t = 0; t < s->graph.threads; t++) {
+		const struct event *e = graph_last(&s->graph, t);
 
-		if (threads[t].state != THREAD_BLOCKED)
+		if (s->threads[t].state != THREAD_BLOCKED)
 			continue;
-		if (graph_rank(&graph, e->from) != graph.written[e->location]) {
-			dead = true;
+		if (e->operation == OP_ASSUME_EQ ||
+		    graph_rank(&s->graph, e->from) != s->graph.written[e->location]) {
+			s->dead = true;
 			return;
 		}
 	}
-	for (t = 0; t < graph.threads; t++) {
-		const struct event *e = graph_last(&graph, t);
-		int i;
+	for (t = 0; t < s->graph.threads; t++) {
+		const struct event *e = graph_last(&s->graph, t);
 
-		if (threads[t].state != THREAD_BLOCKED)
+		if (s->threads[t].state != THREAD_BLOCKED)
 			continue;
 		stuck = t;
-		lost = lost || missed(e);
-		if (e->operation != OP_AWAIT_CHANGE || options->steadfast)
-			continue;
-		for (i = graph.length[t] - 1; i >= 0; i--)
-			if (graph.events[t][i].kind == EVENT_GIVE_UP)
-				break;
-		if (i >= 0 && graph.events[t][i].expected == graph.writes)
-			continue; /* it looked, and nothing has changed since */
-		if (graph.length[t] == MAX_STEPS) {
-			explore_fail(VERDICT_LIMIT, "a thread took more than %d steps",
-				     MAX_STEPS);
-			return;
-		}
-		graph_set_other(&graph, t,
-				append(t, (struct event){
-						  .kind = EVENT_GIVE_UP,
-						  .operation = OP_GIVE_UP,
-						  .location = NO_LOCATION,
-						  .expected = graph.writes,
-						  .site = e->site,
-					  }));
-		if (guide != NULL)
-			guided_choice();
-		threads[t].state = THREAD_READY;
-		moved = true;
+		lost = lost || missed(s, e);
+		if ((e->operation == OP_AWAIT_QUIET ||
+		     (e->operation == OP_AWAIT_CHANGE && !s->options->steadfast)) &&
+		    !waited_in_vain(s, t, e))
+			tired = (uint8_t)(tired | 1 << t);
 	}
-	if (!moved && options->stuck_is_complete)
-		stopped = true;
-	else if (!moved)
+	if (tired != 0) {
+		graph_settle(&s->graph, tired);
+		for (t = 0; t < s->graph.threads; t++)
+			if (s->threads[t].state == THREAD_BLOCKED)
+				s->threads[t].state = THREAD_READY;
+		return;
+	}
+	if (s->options->stuck_is_complete)
+		s->stopped = true;
+	else
 		explore_fail(lost ? VERDICT_LOST_WAKE_UP : VERDICT_DEADLOCK,
 			     "thread %d waits for ever%s", stuck,
 			     lost ? ": what it waits for came and was overwritten" : "");
 }
 
-static void run(void)
+static void run(struct search *s)
 {
 	int t;
 
-	stopped = dead = false;
-	section_count = 0;
-	memory_reset();
-	if (program->set_up != NULL)
-		program->set_up(program->context);
-	start_threads();
-	replay();
-	while (!stopped && !dead) {
+	s->stopped = s->dead = false;
+	s->section_count = 0;
+	memory_reset(s->memory);
+	if (s->program->set_up != NULL)
+		s->program->set_up(s->program->context);
+	start_threads(s);
+	replay(s);
+	while (!s->stopped && !s->dead) {
 		bool blocked = false;
 
-		t = next_thread();
+		t = next_thread(s);
 		if (t >= 0) {
-			resume(t);
+			resume(s, t);
 			continue;
 		}
-		for (t = 0; t < graph.threads; t++)
-			blocked = blocked || threads[t].state == THREAD_BLOCKED;
-		if (!blocked)
+		for (t = 0; t < s->graph.threads; t++) {
+			blocked = blocked || s->threads[t].state == THREAD_BLOCKED;
+			s->dead = s->dead || s->threads[t].state == THREAD_OUT_OF_TURN;
+		}
+		if (!blocked || s->dead)
 			break;
-		quiesce();
+		quiesce(s);
 	}
-	if (restart)
+	if (s->restart)
 		return;
-	if (dead) {
-		result->blocked++;
+	if (s->dead) {
+		s->result->blocked++;
 		return;
 	}
-	if (stopped && result->verdict == VERDICT_PASSED && options->stuck_is_complete) {
-		result->executions++;
-		if (options->each != NULL)
-			options->each(options->context, &graph);
+	if (s->stopped && s->result->verdict == VERDICT_PASSED &&
+	    s->options->stuck_is_complete) {
+		s->result->executions++;
+		if (s->options->each != NULL)
+			s->options->each(s->options->context, &s->graph);
 	}
-	if (stopped)
+	if (s->stopped)
 		return;
-	check_admission();
-	if (!stopped && program->finished != NULL)
-		program->finished(program->context);
-	if (!stopped) {
-		result->executions++;
-		if (options->each != NULL)
-			options->each(options->context, &graph);
+	admission_check(s);
+	if (!s->stopped && s->program->finished != NULL)
+		s->program->finished(s->program->context);
+	if (!s->stopped) {
+		s->result->executions++;
+		if (s->options->each != NULL)
+			s->options->each(s->options->context, &s->graph);
 	}
 }
 
@@ -1470,91 +348,164 @@ static double now(void)
 }
 
 /* Runs the failing graph once more, taking notes. */
-static void describe(void)
+static void describe(struct search *s)
 {
-	enum verdict verdict = result->verdict;
-	uint64_t executions = result->executions, blocked = result->blocked;
+	enum verdict verdict = s->result->verdict;
+	uint64_t executions = s->result->executions, blocked = s->result->blocked;
 
-	tracing = options->keep_trace;
-	record = result->choices;
-	recorded = 0;
-	record[0] = 0;
-	trace_clear();
-	result->verdict = VERDICT_PASSED;
-	guide = options->choices;
-	if (guide != NULL)
-		graph_clear(&graph, program->threads);
+	s->tracing = s->options->keep_trace;
+	s->record = s->result->choices;
+	s->recorded = 0;
+	s->record[0] = 0;
+	s->trace.count = 0;
+	s->result->verdict = VERDICT_PASSED;
+	s->guide = s->options->choices;
+	if (s->guide != NULL)
+		graph_clear(&s->graph, s->program->threads);
 	else
-		tracing = true; /* add nothing to the stack */
-	run();
-	if (options->keep_trace)
-		result->trace = trace_print(&graph);
-	tracing = false;
-	record = NULL;
-	result->verdict = verdict;
-	result->executions = executions;
-	result->blocked = blocked;
+		s->tracing = true; /* add nothing to the stack */
+	run(s);
+	if (s->options->keep_trace)
+		s->result->trace = trace_print(&s->trace, &s->graph, s->memory);
+	s->tracing = false;
+	s->record = NULL;
+	s->result->verdict = verdict;
+	s->result->executions = executions;
+	s->result->blocked = blocked;
 }
 
-static void start_over(void)
+static void start_over(struct search *s)
 {
-	restart = false;
-	pending_used = 0;
-	result->executions = result->blocked = 0;
-	graph_clear(&graph, program->threads);
-	guide = options->choices;
+	s->restart = false;
+	s->pending.used = 0;
+	s->result->executions = s->result->blocked = 0;
+	graph_clear(&s->graph, s->program->threads);
+	s->guide = s->options->choices;
 }
 
-void explore(const struct program *what, const struct options *how, struct result *out)
+static void stop_at_limit(struct search *s, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static void stop_at_limit(struct search *s, const char *format, ...)
+{
+	va_list arguments;
+
+	s->result->verdict = VERDICT_LIMIT;
+	va_start(arguments, format);
+	vsnprintf(s->result->message, sizeof(s->result->message), format, arguments);
+	va_end(arguments);
+}
+
+/*
+ * Explores all graphs, or until something is wrong. A thread that goes round for
+ * ever has no last one: where some run was cut, the search begins again with
+ * shorter ones, for a while, since a deadlock beside the loop says more than that.
+ */
+static void search_all(struct search *s)
 {
 	double start = now();
 	uint64_t runs = 0;
 
-	program = what;
-	options = how;
-	result = out;
+	start_over(s);
+	for (;;) {
+		run(s);
+		if (s->cut && s->most_steps == MAX_STEPS && s->guide == NULL) {
+			s->most_steps = MAX_STEPS / 2;
+			s->restart = true;
+			runs = 0;
+		}
+		if (s->restart) {
+			start_over(s);
+			continue;
+		}
+		if (s->graph.overflow)
+			stop_at_limit(s, "too many seq_cst accesses and fences; lower "
+					 "--threads or --episodes");
+		if (s->result->verdict != VERDICT_PASSED || s->guide != NULL)
+			break;
+		if (!pop_graph(s))
+			break;
+		runs++;
+		if (s->options->limit != 0 && runs >= s->options->limit) {
+			stop_at_limit(s,
+				      "gave up after %llu executions; raise --limit or "
+				      "lower --threads",
+				      (unsigned long long)runs);
+			break;
+		}
+		if (s->options->stop != NULL && s->options->stop()) {
+			stop_at_limit(s, "stopped after %llu executions",
+				      (unsigned long long)runs);
+			break;
+		}
+		if (s->cut && runs >= CUT_RUNS)
+			break;
+		if (s->options->progress != NULL && runs % 8192 == 0)
+			s->options->progress(s->options->context, runs, now() - start);
+	}
+	if (s->result->verdict == VERDICT_PASSED && s->cut)
+		stop_at_limit(s,
+			      "a thread took more than %d steps; let it wait by "
+			      "pawl_await_* where it polls, or lower --episodes",
+			      MAX_STEPS);
+	s->result->seconds = now() - start;
+	if (s->result->verdict == VERDICT_PASSED && s->result->executions == 0 &&
+	    s->options->choices == NULL) {
+		s->result->verdict = VERDICT_NOTHING;
+		snprintf(s->result->message, sizeof(s->result->message),
+			 "no execution comes to its end, so nothing was checked; look at "
+			 "what the scenario assumes");
+		return;
+	}
+	if (s->result->verdict != VERDICT_PASSED && s->result->verdict != VERDICT_LIMIT)
+		describe(s);
+}
+
+/* Searches that are not in use; each keeps its memory, its fibers and its number. */
+static struct search *idle;
+
+static struct search *open_search(void)
+{
+	static int number;
+	struct search *s = idle;
+
+	if (s != NULL) {
+		idle = s->outer;
+		return s;
+	}
+	s = calloc(1, sizeof(*s));
+	if (s == NULL) {
+		perror("pawl check: no memory");
+		exit(2);
+	}
+	s->memory = memory_open(number++);
+	return s;
+}
+
+void explore(const struct program *program, const struct options *options,
+	     struct result *result)
+{
+	struct search *s = open_search(), *outer = current_search;
+	const struct sim_engine *outer_engine = sim_engine;
+
 	memset(result, 0, offsetof(struct result, choices));
 	result->choices[0] = 0;
 	result->trace = NULL;
-	sim_engine = &engine;
-	memory_open();
-	memory_forget();
-	start_over();
-	for (;;) {
-		run();
-		if (restart) {
-			start_over();
-			continue;
-		}
-		if (graph.overflow) {
-			result->verdict = VERDICT_LIMIT;
-			snprintf(result->message, sizeof(result->message),
-				 "too many seq_cst accesses and fences");
-		}
-		if (result->verdict != VERDICT_PASSED || guide != NULL)
-			break;
-		if (!pop_graph())
-			break;
-		runs++;
-		if (options->limit != 0 && runs >= options->limit) {
-			result->verdict = VERDICT_LIMIT;
-			snprintf(result->message, sizeof(result->message),
-				 "gave up after %llu executions",
-				 (unsigned long long)runs);
-			break;
-		}
-		if (options->stop != NULL && options->stop()) {
-			result->verdict = VERDICT_LIMIT;
-			snprintf(result->message, sizeof(result->message),
-				 "stopped after %llu executions",
-				 (unsigned long long)runs);
-			break;
-		}
-		if (options->progress != NULL && runs % 8192 == 0)
-			options->progress(options->context, runs, now() - start);
-	}
-	result->seconds = now() - start;
-	if (result->verdict != VERDICT_PASSED && result->verdict != VERDICT_LIMIT)
-		describe();
-	sim_engine = NULL;
+	s->program = program;
+	s->options = options;
+	s->result = result;
+	if (outer != NULL)
+		memory_exchange(outer->memory); /* it left marks in static words */
+	current_search = s;
+	sim_engine = &search_engine;
+	memory_forget(s->memory);
+	s->most_steps = MAX_STEPS;
+	s->cut = false;
+	search_all(s);
+	memory_reset(s->memory);
+	sim_engine = outer_engine;
+	current_search = outer;
+	if (outer != NULL)
+		memory_exchange(outer->memory);
+	s->outer = idle;
+	idle = s;
 }

@@ -1,28 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* A failing execution in words: one line a step. */
-#include "internal.h"
+#include "search.h"
 #include "lines.h"
-#include "memory.h"
 
 #include <sim/seam.h>
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TRACE = 4096 };
-
-static struct step steps[MAX_TRACE];
-static int step_count;
-
-void trace_clear(void)
+void trace_add(struct trace *trace, struct step step)
 {
-	step_count = 0;
-}
-
-void trace_add(struct step step)
-{
-	if (step_count < MAX_TRACE)
-		steps[step_count++] = step;
+	if (trace->count < MAX_TRACE)
+		trace->steps[trace->count++] = step;
 }
 
 static const char *order_name(int order)
@@ -71,30 +60,32 @@ static const char *operation_name(int operation)
 		[OP_AWAIT_EQ_RMW] = "await == (rmw)",
 		[OP_AWAIT_NE_RMW] = "await != (rmw)",
 		[OP_CHOICE] = "coin",
-		[OP_GIVE_UP] = "looks again",
+		[OP_AWAIT_QUIET] = "await quiet",
+		[OP_ASSUME_EQ] = "assumes ==",
+		[OP_EARLY] = "ends early",
 	};
 
 	return names[operation];
 }
 
 /* Small numbers as they are, addresses by name. */
-static void print_value(FILE *out, uint64_t value)
+static void print_value(FILE *out, struct memory *m, uint64_t value)
 {
 	char name[64];
 
 	if (value >= 1 << 16 &&
-	    memory_describe((const void *)(uintptr_t)value, name, sizeof(name)))
+	    memory_describe(m, (const void *)(uintptr_t)value, name, sizeof(name)))
 		fprintf(out, "&%s", name);
 	else
 		fprintf(out, value < 1 << 16 ? "%llu" : "%#llx",
 			(unsigned long long)value);
 }
 
-static void print_place(FILE *out, const void *p)
+static void print_place(FILE *out, struct memory *m, const void *p)
 {
 	char name[64];
 
-	if (memory_describe(p, name, sizeof(name)))
+	if (memory_describe(m, p, name, sizeof(name)))
 		fputs(name, out);
 	else
 		fprintf(out, "%p", p);
@@ -114,10 +105,11 @@ static void print_source(FILE *out, struct graph *g, event_id from)
 
 static bool compares(int operation)
 {
-	return operation >= OP_CAS && operation <= OP_AWAIT_NE_RMW;
+	return operation >= OP_CAS && operation <= OP_ASSUME_EQ;
 }
 
-static void print_event(FILE *out, struct graph *g, const struct step *step)
+static void print_event(FILE *out, struct memory *m, struct graph *g,
+			const struct step *step)
 {
 	struct event *e = graph_event(g, step->event);
 
@@ -130,35 +122,35 @@ static void print_event(FILE *out, struct graph *g, const struct step *step)
 		fputs(e->value != 0 ? ": yes" : ": no", out);
 		return;
 	}
-	if (e->kind == EVENT_GIVE_UP)
-		return;
 	if (compares(e->operation)) {
 		fputc(' ', out);
-		print_value(out, e->expected);
+		print_value(out, m, e->expected);
 	}
 	if (e->operation != OP_PLAIN_STORE)
 		fprintf(out, " %s", order_name(e->order));
 	fputs("  ", out);
-	print_place(out, memory_address(e->location));
+	print_place(out, m, memory_address(m, e->location));
 	if (e->kind == EVENT_WRITE) {
 		fputs(" = ", out);
-		print_value(out, e->value);
+		print_value(out, m, e->value);
 		return;
 	}
 	fputs(": ", out);
-	print_value(out, e->value);
+	print_value(out, m, e->value);
 	if (step->update != INITIAL) {
 		fputs(" -> ", out);
-		print_value(out, graph_event(g, step->update)->value);
+		print_value(out, m, graph_event(g, step->update)->value);
 	}
 	print_source(out, g, e->from);
 	if (step->stale > 0)
 		fprintf(out, "  [old: %d later]", step->stale);
+	if (e->look == LOOK_LAST && !e->blocked && e->value == e->expected)
+		fputs("  looks up from its wait", out);
 	if (e->blocked)
 		fputs("  BLOCKED", out);
 }
 
-char *trace_print(struct graph *g)
+char *trace_print(const struct trace *trace, struct graph *g, struct memory *m)
 {
 	char *text = NULL;
 	size_t size;
@@ -167,20 +159,20 @@ char *trace_print(struct graph *g)
 
 	if (out == NULL)
 		return NULL;
-	for (i = 0; i < step_count; i++) {
-		const struct step *step = &steps[i];
+	for (i = 0; i < trace->count; i++) {
+		const struct step *step = &trace->steps[i];
 		char line[64] = "";
 
 		if (step->site != NULL)
 			lines_find(step->site, line, sizeof(line));
 		fprintf(out, "  thread %d  %-26s ", step->thread, line);
 		if (step->event != INITIAL) {
-			print_event(out, g, step);
+			print_event(out, m, g, step);
 		} else {
 			fputs(step->what, out);
 			if (step->address != NULL) {
 				fputc(' ', out);
-				print_place(out, step->address);
+				print_place(out, m, step->address);
 			}
 			if (step->size > 8)
 				fprintf(out, ", %zu bytes", step->size);

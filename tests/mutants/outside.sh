@@ -11,24 +11,24 @@ root=$(realpath "$here/../..")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# reject ID VERDICT LINE
+# reject LOCK VERDICT LINE
 reject() {
-	"$root/sim/build-lock.sh" "$here/outside/$1.h" "$3" "$scratch/$1.so"
+	id=${1%+park}
+	"$root/sim/build-lock.sh" "$here/outside/$id.h" "$3" "$scratch/$id.so"
 	status=0
-	"$pawl" check --load "$scratch/$1.so" "$1" > "$scratch/output" 2>&1 || status=$?
+	"$pawl" check --load "$scratch/$id.so" "$1" > "$scratch/output" 2>&1 || status=$?
 	if [ $status -ne 1 ] || ! grep -q "  $2\$" "$scratch/output"; then
 		cat "$scratch/output"
 		echo "$1: expected '$2' and status 1, got status $status"
 		exit 1
 	fi
-	# The token it printed shows the same again.
-	token=$(sed -n 's/^repeat it with: pawl check --replay //p' "$scratch/output" | head -1)
+	# The command it printed shows the same again.
+	repeat=$(sed -n "/^$2:/,\$ s/^repeat it with: pawl //p" "$scratch/output" | head -1)
 	status=0
-	"$pawl" check --load "$scratch/$1.so" --replay "$token" > "$scratch/again" 2>&1 ||
-		status=$?
+	"$pawl" $repeat > "$scratch/again" 2>&1 || status=$?
 	if [ $status -ne 1 ] || ! grep -q "^$2:" "$scratch/again"; then
 		cat "$scratch/again"
-		echo "$1: the token '$token' does not repeat '$2'"
+		echo "$1: 'pawl $repeat' does not repeat '$2'"
 		exit 1
 	fi
 	echo "$1: $2, and again by its token"
@@ -40,3 +40,9 @@ reject hasty_mcs "deadlock" \
 	'PAWL_LOCK(hasty_mcs, "hasty_mcs", FIFO, HELD, CONSTANT, PROMPT, NOTRY, ANYONE, CHOICE, 1, 1, "test")'
 reject open_tas "data race" \
 	'PAWL_LOCK(open_tas, "open_tas", ANY, FREE, CONSTANT, PROMPT, NOTRY, ANYONE, CHOICE, 1, 0, "test")'
+reject hasty_tas+park "deadlock" \
+	'PAWL_LOCK(hasty_tas, "hasty_tas", ANY, FREE, CONSTANT, PROMPT, NOTRY, ANYONE, CHOICE, 1, 0, "test")'
+reject proud_tas "FIFO violated" \
+	'PAWL_LOCK(proud_tas, "proud_tas", FIFO, FREE, CONSTANT, PROMPT, NOTRY, ANYONE, CHOICE, 1, 0, "test")'
+reject wiping_ticket "data race" \
+	'PAWL_LOCK(wiping_ticket, "wiping_ticket", FIFO, FREE, CONSTANT, PROMPT, NOTRY, ANYONE, CHOICE, 1, 0, "test")'

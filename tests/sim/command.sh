@@ -61,8 +61,15 @@ expect 1 --replay "$token"
 says out '^use after free:'
 says out 'hemlock.h:.*HERE'
 
+# What it prints to repeat a failure repeats it, options and all.
+expect 1 hapax --scenario chained --steadfast
+repeat=$(sed -n 's/^repeat it with: pawl check //p' out)
+expect 1 $repeat
+says out '^lost wake-up:'
+
 expect 1 mcs --threads 3 --episodes 2 --limit 100 --scenario sections
 says out 'limit reached'
+says out 'raise --limit'
 
 expect 0 lease --scenario drain --json result.json
 says out '^lease .* cores .* passed$'

@@ -12,6 +12,12 @@
 /* log2 of the parking table's size */
 #define PAWL_BUCKET_BITS 8
 
+/* What a bucket is chosen by. */
+static inline uint64_t pawl_raw_place(const volatile void *p)
+{
+	return (uint64_t)(uintptr_t)p;
+}
+
 static inline uint64_t pawl_raw_load(const uint64_t *p, int order)
 {
 	return __atomic_load_n(p, order);

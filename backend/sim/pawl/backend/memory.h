@@ -13,6 +13,15 @@
 
 #include <sim/seam.h>
 
+/* An address, where the simulator chose it; of what the loader placed, the part
+ * that is the same in every process. */
+static inline uint64_t pawl_raw_place(const volatile void *p)
+{
+	uint64_t address = (uint64_t)(uintptr_t)p;
+
+	return sim_chose(address) ? address : address & 4095;
+}
+
 static inline uint64_t pawl_raw_load(const uint64_t *p, int order)
 {
 	return sim_load(p, order);

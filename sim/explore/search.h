@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A search, and what its rooms know of each other:
+ *
+ *   search.c      which graph comes next, which thread moves
+ *   thread.c      the running thread and its next event
+ *   operations.c  what that thread calls
+ *   accesses.c    races, and memory that is gone
+ *   revisits.c    reads and writes, and all the graphs they lead to
+ *   admission.c   sections and their order
+ *   token.c       an execution as text
+ *   trace.c       and in words
+ *
+ * There may be several searches in a process, one inside a call of another.
+ */
+#ifndef EXPLORE_SEARCH_H
+#define EXPLORE_SEARCH_H
+
+#include "explore.h"
+#include "memory.h"
+
+#include <sim/seam.h>
+
+#include <stdio.h>
+
+enum { MAX_SECTIONS = 64, MAX_HELD = 8, MAX_UNREAD = 32, MAX_TRACE = 4096 };
+
+enum thread_state {
+	THREAD_READY,
+	THREAD_HELD,	 /* the graph's next event needs another thread's first */
+	THREAD_FRONTIER, /* wants to do something that is not in the graph */
+	THREAD_BLOCKED,
+	THREAD_OUT_OF_TURN, /* what comes of it is another execution with new names */
+	THREAD_DONE,
+};
+
+struct arrival {
+	const char *start;
+	size_t size;
+	int section;
+	bool open;
+};
+
+struct thread {
+	int number;
+	struct sim_fiber *fiber;
+	void *storage;
+	enum thread_state state;
+	int position; /* events done in this run */
+	int early;    /* bounded waits that ended at once */
+	int turn;     /* position when it came to explore_in_turn; -1 = not yet */
+	uint64_t serials;
+	int unread_count; /* plain stores whose values are not known yet */
+	struct {
+		const uint64_t *word;
+		event_id event;
+	} unread[MAX_UNREAD];
+	struct arrival arrivals[MAX_HELD];
+};
+
+struct section {
+	int thread, lock;
+	enum admission admission;
+	event_id doorway;
+	int entered, left; /* events done at the time; -1 = not yet */
+	clock_vector porf; /* at the entry */
+};
+
+/* One line of a trace. */
+struct step {
+	int thread;
+	const char *what; /* instead of an event */
+	const void *site;
+	const void *address;
+	size_t size;
+	event_id event;	 /* INITIAL if it is none */
+	event_id update; /* the writing half, if the event has one */
+	int stale;	 /* read: how many later writes there were already */
+};
+
+struct trace {
+	struct step steps[MAX_TRACE];
+	int count;
+};
+
+struct search {
+	const struct program *program;
+	const struct options *options;
+	struct result *result;
+
+	struct graph graph, scratch;
+	struct {
+		unsigned char *bytes;
+		size_t size, used;
+	} pending; /* graphs yet to be explored, packed */
+
+	/* The run that is going on. */
+	struct memory *memory;
+	struct thread threads[MAX_THREADS];
+	struct thread *self; /* whose fiber runs; NULL outside */
+	struct section sections[MAX_SECTIONS];
+	int section_count;
+	const void *site, *address; /* of what goes on now */
+	char place[64];		    /* in words */
+	bool replaying, stopped, dead, restart, tracing;
+	int most_steps; /* of a thread; a run that takes more is left */
+	bool cut;	/* and that has happened */
+
+	const char *guide; /* the execution to be repeated, or NULL */
+	char *record;	   /* the one being recorded, or NULL */
+	size_t recorded;
+	struct trace trace;
+
+	struct search *outer; /* links searches that are not in use */
+};
+
+/* The innermost search: the one whose threads run. */
+extern struct search *current_search;
+extern const struct sim_engine search_engine;
+
+/* The running thread. */
+static inline int me(const struct search *s)
+{
+	return s->self->number;
+}
+
+/* The event that it did last. */
+static inline const struct event *search_here(const struct search *s)
+{
+	return graph_before(&s->graph, event_name(me(s), s->self->position));
+}
+
+/* search.c */
+
+/* Keeps a graph for later. */
+void search_push(struct search *s, struct graph *g);
+
+/* thread.c */
+
+void search_pause(struct search *s, enum thread_state state);
+/* Gives up the run, and on a fiber goes away for good. */
+void search_stop(struct search *s);
+/* Whether a thread's next event, which the graph has, can be done now. */
+bool search_can_repeat(struct search *s, int thread);
+/* A plain store's value is there once its thread comes back to us. */
+void search_settle(struct search *s);
+/* Whether a thread is in the middle of an atomic update. */
+bool search_owes_write(struct search *s, int thread);
+/*
+ * Waits until the running thread may do its next event. Returns that event if
+ * the graph has it already, NULL if the thread is to add it. A plain store is not
+ * in tokens: which ones are events hangs on what was explored before.
+ */
+struct event *search_next_event(struct search *s, bool plain);
+struct event *search_append(struct search *s, int thread, struct event event);
+/* Of the writes to a word that this run has made again, those after a rank. */
+int search_made_after(struct search *s, int location, int rank);
+void search_note_event(struct search *s, event_id id, event_id update);
+void search_note_plain(struct search *s, const char *what, const void *p, size_t size,
+		       const void *site);
+
+/* accesses.c */
+
+/* To be called before the event is taken or added: it is the next one. */
+struct cell *access_find(struct search *s, const void *p);
+void access_atomic(struct search *s, struct cell *cell, bool write);
+void access_plain(struct search *s, const char *p, bool write, const void *site);
+const char *access_place(struct search *s, const void *p);
+
+/* revisits.c: the running thread's next event, in the first of its ways. */
+
+struct event *search_add_read(struct search *s, struct event event);
+struct event *search_add_write(struct search *s, struct event event, bool exclusive);
+
+/* admission.c */
+
+/* The running thread has just updated the word at p. */
+void admission_doorway(struct search *s, const void *p);
+/* Judges the order of all sections of a complete run. */
+void admission_check(struct search *s);
+
+/* token.c */
+
+/* The thread that comes next; -1 if nothing says so. */
+int token_thread(struct search *s);
+/* The choice recorded for the event that comes now; 0 after the end. */
+int token_choice(struct search *s);
+void token_record(struct search *s, int thread, struct event *e);
+
+/* trace.c */
+
+void trace_add(struct trace *trace, struct step step);
+/* Writes the steps, with source lines; returns a string to be freed. */
+char *trace_print(const struct trace *trace, struct graph *g, struct memory *m);
+
+#endif /* EXPLORE_SEARCH_H */

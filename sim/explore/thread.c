@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* The running thread: where it stands, its next event, the notes it leaves. */
+#include "search.h"
+
+#include <sim/fiber.h>
+
+#include <stdarg.h>
+
+int explore_thread(void)
+{
+	struct search *s = current_search;
+
+	return s->self == NULL ? -1 : me(s);
+}
+
+void search_pause(struct search *s, enum thread_state state)
+{
+	struct thread *thread = s->self;
+
+	thread->state = state;
+	sim_fiber_yield(thread->fiber);
+}
+
+/* Gives up the run, and on a fiber goes away for good. */
+void search_stop(struct search *s)
+{
+	s->stopped = true;
+	while (s->self != NULL)
+		search_pause(s, THREAD_DONE);
+}
+
+void explore_fail(enum verdict verdict, const char *format, ...)
+{
+	struct search *s = current_search;
+	va_list arguments;
+
+	if (s->result->verdict == VERDICT_PASSED) {
+		va_start(arguments, format);
+		vsnprintf(s->result->message, sizeof(s->result->message), format,
+			  arguments);
+		va_end(arguments);
+		s->result->verdict = verdict;
+		if (s->self != NULL)
+			search_note_plain(s, "HERE: accesses", s->address, 0, s->site);
+	}
+	search_stop(s);
+}
+
+/* Where it stands. */
+
+static bool made(struct search *s, event_id id)
+{
+	return id == INITIAL || event_index(id) < s->threads[event_thread(id)].position;
+}
+
+bool search_can_repeat(struct search *s, int thread)
+{
+	struct event *e = &s->graph.events[thread][s->threads[thread].position];
+	int t;
+
+	if (e->kind != EVENT_READ)
+		return true;
+	if (e->look != LOOK_FIRST) /* the round before must be over */
+		for (t = 0; t < s->graph.threads; t++)
+			if (t != thread && s->threads[t].position < e->porf[t])
+				return false;
+	return made(s, e->from);
+}
+
+/* A plain store's value is there once its thread comes back to us. */
+void search_settle(struct search *s)
+{
+	int i;
+
+	if (s->self == NULL)
+		return;
+	for (i = 0; i < s->self->unread_count; i++)
+		graph_event(&s->graph, s->self->unread[i].event)->value =
+			*s->self->unread[i].word;
+	s->self->unread_count = 0;
+}
+
+bool search_owes_write(struct search *s, int t)
+{
+	const struct event *last = graph_last(&s->graph, t);
+
+	return last->kind == EVENT_READ && last->exclusive;
+}
+
+/* Of the writes to a word that this run has made again, those after a rank. */
+int search_made_after(struct search *s, int location, int rank)
+{
+	int n = 0, i;
+
+	for (i = rank; i < s->graph.written[location]; i++) {
+		event_id id = s->graph.mo[location][i];
+
+		if (event_index(id) < s->threads[event_thread(id)].position)
+			n++;
+	}
+	return n;
+}
+
+struct event *search_next_event(struct search *s, bool plain)
+{
+	int t = me(s);
+
+	for (;;) {
+		if (s->self->position < s->graph.length[t]) {
+			if (search_can_repeat(s, t)) {
+				struct event *e = &s->graph.events[t][s->self->position];
+
+				token_record(s, t, e);
+				s->self->position++;
+				return e;
+			}
+			search_pause(s, THREAD_HELD);
+		} else if (s->replaying) {
+			search_pause(s, THREAD_FRONTIER);
+		} else if (!plain && s->guide != NULL && token_thread(s) >= 0 &&
+			   token_thread(s) != t) {
+			search_pause(s, THREAD_FRONTIER);
+		} else {
+			break;
+		}
+	}
+	if (s->graph.length[t] >= s->most_steps) {
+		s->cut = s->dead = true;
+		search_stop(s);
+	}
+	return NULL;
+}
+
+struct event *search_append(struct search *s, int thread, struct event event)
+{
+	struct event *e = &s->graph.events[thread][s->graph.length[thread]];
+
+	event.stamp = ++s->graph.stamps;
+	*e = event;
+	s->graph.length[thread]++;
+	s->graph.locations = memory_names(s->memory);
+	return e;
+}
+
+static void note(struct search *s, struct step step)
+{
+	if (s->tracing)
+		trace_add(&s->trace, step);
+}
+
+void search_note_event(struct search *s, event_id id, event_id update)
+{
+	struct event *e = graph_event(&s->graph, id);
+
+	note(s, (struct step){
+			.thread = event_thread(id),
+			.site = e->site,
+			.event = id,
+			.update = update,
+			.stale = e->kind == EVENT_READ
+					 ? search_made_after(
+						   s, e->location,
+						   graph_rank(&s->graph, e->from)) -
+						   (update != INITIAL)
+					 : 0,
+		});
+}
+
+void search_note_plain(struct search *s, const char *what, const void *p, size_t size,
+		       const void *site)
+{
+	note(s, (struct step){
+			.thread = me(s),
+			.what = what,
+			.site = site,
+			.address = p,
+			.size = size,
+			.event = INITIAL,
+		});
+}
