@@ -242,7 +242,7 @@ static void add_and_drain(void)
 {
 	add();
 	await_step(1);
-	while (!pawl_shards_reclaim(&shards))
+	while (pawl_shards_reclaim(&shards) != 0)
 		sched_yield();
 	reach(2);
 	add();
@@ -260,7 +260,7 @@ static void of_our_own(void)
 	demand(pawl_shards_create(&shards, &plan) == 0, "shards");
 	drained_sum = 0;
 	together(add_and_stay, add_and_drain);
-	while (!pawl_shards_reclaim(&shards))
+	while (pawl_shards_reclaim(&shards) != 0)
 		sched_yield();
 	demand(drained_sum > 0, "somebody added");
 	pawl_shards_destroy(&shards);
