@@ -10,18 +10,19 @@
  * Cost       signal and broadcast with nobody waiting: 1 load; 8 bytes, 0 is
  *            ready for use.
  *
- * State (waiters): how many threads sleep in the parking table under this
- * address. A signal takes the first of them and puts it at the end of its
- * mutex's queue; so a broadcast wakes one thread at the most, and the others
- * follow as they get the mutex.
+ * State (waiters): how many threads wait in the parking table under this
+ * address. A signal takes the one that came last, or the first if that has waited
+ * for long. One that sleeps, and would find its mutex held by the signaller, is
+ * put at the end of the mutex's queue; so a broadcast under the mutex wakes one
+ * thread at the most, and the others follow as they get the mutex.
  *
  *   I1  A waiter is in the table, and counted, before it lets go of the mutex:
  *       who then changes something under the mutex, and signals, sees it.
  *   I2  A waiter that was signalled touches the condition variable no more.
  *
  * Order      the mutex does all of it.
- * Lifetime   signal's and broadcast's last access to *c comes before the last
- *            waiter is moved: it may free *c once it has the mutex.
+ * Lifetime   signal's and broadcast's last access to *c comes before the first
+ *            waiter is told: it may free *c once it has the mutex.
  * Checked    tests/runtime/cond.c; pawl check cond.
  */
 #ifndef PAWL_COND_H
@@ -51,7 +52,7 @@ void pawl_cond_signal_slow(struct pawl_cond *c, bool all) __attribute__((cold));
 #endif
 
 /* Lets go of *m and sleeps until signalled, or for no reason; holds *m again
- * on return. Requires the caller to own *m; all waiters use the same one. */
+ * on return. Requires the caller to own *m; waiters should use the same one. */
 PAWL_NOTED void pawl_cond_wait(struct pawl_cond *c, struct pawl_mutex *m)
 {
 	pawl_note_unlocking(m, "mutex");
@@ -83,7 +84,7 @@ static inline void pawl_cond_signal(struct pawl_cond *c)
 		pawl_cond_signal_slow(c, false);
 }
 
-/* Wakes all waiters, one after the other as they get the mutex. */
+/* Wakes all waiters: those that would find *m held, as they get it. */
 static inline void pawl_cond_broadcast(struct pawl_cond *c)
 {
 	/* Relaxed: whoever is owed a wake-up was counted before (I1). */

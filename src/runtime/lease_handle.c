@@ -61,8 +61,8 @@ static struct pawl_lease_handle *make(void)
 		return NULL;
 	/* Not from the heap, which a signal handler may not use. */
 	if (*chunk == NULL) {
-		struct pawl_lease_handle *new =
-			pawl_os_reserve(CHUNK * sizeof(struct pawl_lease_handle));
+		struct pawl_lease_handle *new = pawl_os_reserve(
+			CHUNK * sizeof(struct pawl_lease_handle));
 
 		if (new == NULL)
 			return NULL;
