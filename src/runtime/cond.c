@@ -110,16 +110,18 @@ static struct pawl_sleeper *choose(struct pawl_bucket *bucket, struct pawl_cond 
 
 /*
  * Tells a waiter that we have taken. If it sleeps and would find its mutex held,
- * by us, it is moved to the mutex's queue instead.
+ * by us, it is moved to the mutex's queue instead; if it is the only one, not
+ * behind others who may let running threads go first for a while.
  */
-static void tell(struct pawl_sleeper *sleeper, uint64_t now)
+static void tell(struct pawl_sleeper *sleeper, uint64_t now, bool all)
 {
 	struct pawl_mutex *m = sleeper->mutex;
 
 	/* Relaxed: if we own it, that does not change; if it does not sleep yet,
 	 * it costs no more than a look at its mutex. */
 	if (m != NULL && pawl_load_relaxed(&m->word) == pawl_mutex_me() &&
-	    pawl_load_relaxed(&sleeper->state) == SLEEPER_ASLEEP) {
+	    pawl_load_relaxed(&sleeper->state) == SLEEPER_ASLEEP &&
+	    (all || !pawl_mutex_has_queue(m))) {
 		if (pawl_mutex_enqueue(m, sleeper))
 			pawl_mutex_wake(m);
 		return;
@@ -150,6 +152,6 @@ void pawl_cond_signal_slow(struct pawl_cond *c, bool all)
 	pawl_bucket_unlock(bucket);
 	for (sleeper = taken; sleeper != NULL; sleeper = next) {
 		next = sleeper->next;
-		tell(sleeper, now);
+		tell(sleeper, now, all);
 	}
 }

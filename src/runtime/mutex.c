@@ -283,6 +283,11 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 	return 0;
 }
 
+bool pawl_mutex_has_queue(const struct pawl_mutex *m)
+{
+	return turn_of(pawl_load_relaxed(&m->due)) != 0; /* Relaxed: a hint */
+}
+
 bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of(m);
@@ -290,6 +295,7 @@ bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
 
 	pawl_bucket_lock(bucket);
 	sleeper->address = m;
+	sleeper->moved = true;
 	pawl_bucket_append(bucket, sleeper);
 	head = pawl_bucket_find(bucket->first, m) == sleeper;
 	if (head) {
@@ -304,8 +310,34 @@ bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
 	return pawl_load_relaxed(&m->word) != pawl_mutex_me();
 }
 
+/*
+ * Takes one more of those that a broadcast has moved out of the queue, and wakes
+ * it: it then comes as anybody would. So two get up at a time, not one after the
+ * other. The head, which is awake, is not touched; who is behind it is not counted.
+ */
+static void bring_another(struct pawl_mutex *m)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(m);
+	struct pawl_sleeper *next;
+	bool asleep = false;
+
+	pawl_bucket_lock(bucket);
+	next = pawl_bucket_find(bucket->first, m);
+	if (next != NULL)
+		next = pawl_bucket_find(next->next, m);
+	if (next != NULL && next->moved) {
+		pawl_bucket_remove(bucket, next);
+		next->address = NULL;
+		asleep = pawl_sleeper_tell(next, SLEEPER_WOKEN); /* [V] P3 */
+	}
+	pawl_bucket_unlock(bucket);
+	if (asleep)
+		pawl_os_wake(&next->state);
+}
+
 void pawl_mutex_lock_queued(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
 {
+	bring_another(m);
 	if (compete(m, sleeper, true, NULL) == ECANCELED)
 		pawl_mutex_lock_slow(m);
 }

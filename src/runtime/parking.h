@@ -37,6 +37,7 @@ struct pawl_sleeper {
 	struct pawl_sleeper *outer; /* pawl_mutex's: the wait that a signal's handler
 				     * interrupted, in which this one is */
 	bool abandoned;		    /* pawl_mutex's: pawl_mutex_abandon came by */
+	bool moved;		    /* pawl_cond's only: to its mutex's queue */
 	uint64_t since;		    /* pawl_cond's only: when it came, on the clock */
 	uint64_t told;		    /* and when it was woken, if it was */
 };
@@ -76,6 +77,9 @@ bool pawl_sleep(struct pawl_sleeper *sleeper, const struct pawl_deadline *deadli
 /* Tells a sleeper WOKEN or GRANTED, and returns true if it must be woken with
  * pawl_os_wake(&sleeper->state), which may wait until locks are gone. */
 bool pawl_sleeper_tell(struct pawl_sleeper *sleeper, enum sleeper_state state);
+
+/* Whether somebody is queued for m, as far as its owner can see. */
+bool pawl_mutex_has_queue(const struct pawl_mutex *m);
 
 /*
  * A sleeper of another kind, which sleeps, joins the queue of m, which the

@@ -21,7 +21,7 @@ enum {
 	SHORTEST_TRANSFER = 20, /* what is learned is kept within these */
 	LONGEST_TRANSFER = 2000,
 	SHORTEST_WAKE = 5000,
-	LONGEST_WAKE = 50000,
+	LONGEST_WAKE = 25000,
 	MOST_SKIPPED = 255,
 	LATE = 8, /* a poll is late by this part of the wait at most */
 	HOT = 4, /* sections in the time of a transfer: one thread takes it again and again */

@@ -48,6 +48,7 @@
 #define pawl_os_wake		sim_os_wake
 #define pawl_os_now		sim_os_now
 #define pawl_mutex_enqueue	sim_mutex_enqueue
+#define pawl_mutex_has_queue	sim_mutex_has_queue
 #define pawl_mutex_forget	sim_mutex_forget
 #define pawl_mutex_abandon	sim_mutex_abandon
 #define pawl_mutex_lock_queued	sim_mutex_lock_queued
