@@ -39,6 +39,7 @@ struct pawl_bucket {
 	PAWL_SEQUESTER pawl_atomic64 wanted;		 /* P2 */
 	__attribute__((aligned(64))) pawl_atomic64 lock; /* guards the list */
 	struct pawl_sleeper *first, *last;
+	uint64_t arrivals; /* so far */
 };
 
 /* What a sleeper waits for: the word to be, or not to be, a value. CHANGE is

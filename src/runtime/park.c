@@ -40,6 +40,7 @@ struct pawl_sleeper *pawl_bucket_find(struct pawl_sleeper *from,
 
 void pawl_bucket_append(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper)
 {
+	sleeper->arrival = ++bucket->arrivals;
 	sleeper->next = NULL;
 	sleeper->previous = bucket->last;
 	if (bucket->last != NULL)
@@ -222,16 +223,23 @@ void pawl_unpark(const pawl_atomic64 *w, uint64_t value)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of(w);
 	struct pawl_sleeper *sleeper;
+	uint64_t last = 0;
 	bool asleep = false;
 
 	do {
 		if (!pawl_parked_really(bucket))
 			return;
 		pawl_bucket_lock(bucket);
+		/* Who comes after this has seen our store, and may come back to the
+		 * same word for something else, again and again if it outranks us. */
+		if (last == 0)
+			last = bucket->arrivals;
 		sleeper = pawl_bucket_find(bucket->first, w);
 		while (sleeper != NULL &&
 		       !satisfied(sleeper->until, sleeper->value, value))
 			sleeper = pawl_bucket_find(sleeper->next, w);
+		if (sleeper != NULL && sleeper->arrival > last)
+			sleeper = NULL; /* they stand in order */
 		if (sleeper != NULL) {
 			pawl_bucket_uncount(bucket, sleeper);
 			pawl_bucket_remove(bucket, sleeper);

@@ -28,6 +28,7 @@ struct pawl_sleeper {
 	pawl_atomic64 state;
 	const volatile void *address; /* what it waits on */
 	struct pawl_sleeper *next, *previous;
+	uint64_t arrival;	    /* how many had come to the bucket by then */
 	bool counted;		    /* in the bucket's `wanted` */
 	enum pawl_until until;	    /* pawl_park's only */
 	uint64_t value;		    /* pawl_park's only */

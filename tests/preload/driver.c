@@ -221,6 +221,28 @@ static void works_without_membarrier(void **state)
 	run_well("preload_no_membarrier " PROGRAMS "/preload_integrity exclusion");
 }
 
+/* Who polls for ever, and outranks the holder, is in the way; locks that spin do. */
+static void the_highest_rank_waits_for_the_lowest(void **state)
+{
+	struct outcome outcome;
+	bool refused;
+
+	(void)state;
+	if (!lock->parks)
+		skip();
+	outcome = run("LD_PRELOAD=%s PAWL_LOCK=%s exec %s/preload_ranks 2>&1", LIBRARY,
+		      lock->name, PROGRAMS);
+	refused = WIFEXITED(outcome.status) && WEXITSTATUS(outcome.status) == 77;
+	if (refused)
+		print_message("%s", outcome.text);
+	else if (outcome.status != 0)
+		fail_msg("preload_ranks under %s: status %#x, said: %s", lock->name,
+			 (unsigned)outcome.status, outcome.text);
+	free(outcome.text);
+	if (refused)
+		skip();
+}
+
 /* What does not depend on the lock. */
 
 static size_t lines_of(const char *text)
@@ -407,6 +429,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(integrity_farewell),
 		cmocka_unit_test(integrity_depths),
 		cmocka_unit_test(integrity_mixture),
+		cmocka_unit_test(the_highest_rank_waits_for_the_lowest),
 		cmocka_unit_test(nothing_allocates),
 		cmocka_unit_test(newcomers_are_counted),
 		cmocka_unit_test(a_signal_finds_no_wait_that_is_refused),

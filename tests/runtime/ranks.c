@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* pawl_mutex and pawl_cond among threads of different priorities on one CPU. */
+#include "harness/harness.h"
+#include "harness/ranks.h"
+
+#include <pawl/cond.h>
+
+static struct pawl_mutex m;
+static struct pawl_cond c[2];
+
+static void lock(void)
+{
+	pawl_mutex_lock(&m);
+}
+
+static void unlock(void)
+{
+	pawl_mutex_unlock(&m);
+}
+
+static void wait(int which)
+{
+	pawl_cond_wait(&c[which], &m);
+}
+
+static void tell(int which)
+{
+	pawl_cond_signal(&c[which]);
+}
+
+static const struct ranks_monitor monitor = {lock, unlock, wait, tell};
+
+static void expect_right(enum ranks_verdict verdict)
+{
+	if (verdict == RANKS_REFUSED)
+		skip_because("this process may not have real-time threads");
+	assert_int_equal(verdict, RANKS_RIGHT);
+	assert_int_equal(pawl_load_relaxed(&m.word), 0); /* Relaxed: nobody is there */
+	assert_int_equal(pawl_load_relaxed(&m.due), 0);	 /* Relaxed: likewise */
+}
+
+static void the_holder_is_outranked(void **state)
+{
+	(void)state;
+	expect_right(ranks_arrive(&monitor, SCHED_FIFO));
+	expect_right(ranks_arrive(&monitor, SCHED_RR));
+}
+
+static void all_ranks_compete(void **state)
+{
+	(void)state;
+	expect_right(ranks_compete(&monitor, SCHED_FIFO));
+	expect_right(ranks_compete(&monitor, SCHED_RR));
+}
+
+static void ranks_wait_for_each_other(void **state)
+{
+	(void)state;
+	expect_right(ranks_queue(&monitor, SCHED_FIFO));
+	expect_right(ranks_queue(&monitor, SCHED_RR));
+}
+
+static void a_crowd_on_a_busy_cpu_gets_on(void **state)
+{
+	(void)state;
+	expect_right(ranks_crowd(&monitor, 2000));
+}
+
+int main(void)
+{
+	const struct CMUnitTest cases[] = {
+		cmocka_unit_test(the_holder_is_outranked),
+		cmocka_unit_test(all_ranks_compete),
+		cmocka_unit_test(ranks_wait_for_each_other),
+		cmocka_unit_test(a_crowd_on_a_busy_cpu_gets_on),
+	};
+
+	return cmocka_run_group_tests(cases, NULL, NULL);
+}
