@@ -705,7 +705,9 @@ static void nothing_is_asked_of_the_kernel_in_steady_state(void **state)
 	pawl_lease_stats(&after);
 	assert_int_equal(after.barriers, before.barriers);
 	assert_int_equal(after.breaks, before.breaks);
-	assert_int_equal(shards_in_use(), 1);
+	/* A concurrency id may change at any time; no other one does here. */
+	if (pawl_lease_mode() != PAWL_LEASE_CID)
+		assert_int_equal(shards_in_use(), 1);
 	pawl_pool_destroy(&arena.pool);
 }
 
