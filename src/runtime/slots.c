@@ -153,6 +153,9 @@ static size_t take_from_shards(struct pawl_slots *a, uint32_t *slots, size_t n)
 	unsigned turn;
 
 	for (turn = 0;; turn++) {
+		/* Before the look: what came back in time is found by the last one,
+		 * however long this thread is off the CPU in between. */
+		bool last = turn >= LOOKS && pawl_os_now() >= until;
 		/* Relaxed: whether we drained some ourselves; of others, a hint. */
 		uint64_t moved = pawl_load_relaxed(&a->moved);
 		int error = pawl_shards_reclaim(&a->shards);
@@ -160,8 +163,7 @@ static size_t take_from_shards(struct pawl_slots *a, uint32_t *slots, size_t n)
 		size_t taken = take_untrimmed(a, slots, n, &sure);
 
 		sure &= error == 0 && pawl_load_relaxed(&a->moved) == moved;
-		if (taken > 0 || sure || error == EDEADLK ||
-		    (turn >= LOOKS && pawl_os_now() >= until))
+		if (taken > 0 || sure || error == EDEADLK || last)
 			return taken;
 		pause(turn);
 	}

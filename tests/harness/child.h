@@ -13,6 +13,8 @@ struct child {
 };
 
 struct child child_run(void (*run)(void));
+/* Seconds before a child is taken to hang, and killed. */
+extern unsigned child_patience;
 
 /*
  * Runs this program again in a child, with one argument; on a system that
