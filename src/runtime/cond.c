@@ -39,7 +39,7 @@ bool pawl_cond_withdraw(struct pawl_cond *c, struct pawl_sleeper *me)
 	bool signalled;
 
 	pawl_bucket_lock(bucket);
-	signalled = me->address != c;
+	signalled = me->taken;
 	if (!signalled) {
 		count_waiters(c, -1);
 		pawl_bucket_remove(bucket, me);
@@ -92,6 +92,7 @@ static void take(struct pawl_bucket *bucket, struct pawl_cond *c,
 	count_waiters(c, -1);
 	pawl_bucket_remove(bucket, sleeper);
 	sleeper->address = NULL;
+	sleeper->taken = true; /* its address is its mutex's bucket's from now on */
 	sleeper->next = NULL;
 }
 

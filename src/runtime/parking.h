@@ -38,9 +38,10 @@ struct pawl_sleeper {
 	struct pawl_sleeper *outer; /* pawl_mutex's: the wait that a signal's handler
 				     * interrupted, in which this one is */
 	bool abandoned;		    /* pawl_mutex's: pawl_mutex_abandon came by */
-	bool moved;		    /* pawl_cond's only: to its mutex's queue */
-	uint64_t since;		    /* pawl_cond's only: when it came, on the clock */
-	uint64_t told;		    /* and when it was woken, if it was */
+	bool taken;	/* pawl_cond's only: off its list, and about to be told */
+	bool moved;	/* pawl_cond's only: to its mutex's queue */
+	uint64_t since; /* pawl_cond's only: when it came, on the clock */
+	uint64_t told;	/* and when it was woken, if it was */
 };
 
 /* A lock in one word, for a bucket; see guard.c. */
