@@ -21,7 +21,7 @@ enum {
 	SHORTEST_TRANSFER = 20, /* what is learned is kept within these */
 	LONGEST_TRANSFER = 2000,
 	SHORTEST_WAKE = 5000,
-	LONGEST_WAKE = 25000,
+	LONGEST_WAKE = 50000,
 	MOST_SKIPPED = 255,
 	LATE = 8, /* a poll is late by this part of the wait at most */
 	HOT = 4, /* sections in the time of a transfer: one thread takes it again and again */
@@ -196,7 +196,9 @@ bool pawl_spin_told(const pawl_atomic64 *w, uint64_t value)
 		skip--;
 		return false;
 	}
-	pawl_spin_while(w, value, pawl_wake_cost());
+	/* Longer than whoever is to tell us may take to get up: two threads that
+	 * wake each other would otherwise both go on sleeping. */
+	pawl_spin_while(w, value, 2 * pawl_wake_cost());
 	/* Relaxed: the caller looks again, with the order it needs. */
 	if (pawl_load_relaxed(w) != value) {
 		skipped /= 2;
