@@ -352,7 +352,10 @@ static int try_until(struct pawl_mutex *m, const struct pawl_deadline *deadline)
 	int tries = PAWL_MUTEX_TRIES;
 
 	do {
-		outcome = poll(m, NULL, pawl_wake_cost(), false);
+		/* The holder may not be running if others had to queue. */
+		outcome = poll(m, NULL,
+			       pawl_wake_cost() / (pawl_mutex_has_queue(m) ? 4 : 1),
+			       false);
 		if (outcome == TAKEN)
 			return 0;
 		pawl_bucket_lock(bucket);

@@ -138,7 +138,10 @@ uint64_t pawl_spin_look(struct pawl_spin *spin, const pawl_atomic64 *w)
 	before = pawl_os_now();
 	value = pawl_load_relaxed(w); /* Relaxed: likewise */
 	took = pawl_os_now() - before;
-	if (value != spin->seen && spin->seen != 0)
+	/* Much longer than ever, and it was this thread that was off its CPU.
+	 * Relaxed: an estimate. */
+	if (value != spin->seen && spin->seen != 0 &&
+	    took < 4 * pawl_load_relaxed(&transfer))
 		learn(&transfer, took, SHORTEST_TRANSFER, LONGEST_TRANSFER);
 	spin->seen = value;
 	return value;
