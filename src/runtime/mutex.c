@@ -87,7 +87,7 @@ static void watch(struct pawl_mutex *m, uint64_t due)
 		(void)pawl_cas_relaxed(&m->due, due, watched);
 }
 
-enum outcome { TAKEN, IN_VAIN, CROWDED, CROWDED_OUT };
+enum outcome { TAKEN, IN_VAIN, CROWDED };
 
 /*
  * Polls for the lock. Ends early if it was granted. One thread that takes the
@@ -295,7 +295,6 @@ bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
 
 	pawl_bucket_lock(bucket);
 	sleeper->address = m;
-	sleeper->moved = true;
 	pawl_bucket_append(bucket, sleeper);
 	head = pawl_bucket_find(bucket->first, m) == sleeper;
 	if (head) {
@@ -313,7 +312,7 @@ bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
 /*
  * Takes one more of those that a broadcast has moved out of the queue, and wakes
  * it: it then comes as anybody would. So two get up at a time, not one after the
- * other. The head, which is awake, is not touched; who is behind it is not counted.
+ * other. The head is not touched; who is behind it is not counted.
  */
 static void bring_another(struct pawl_mutex *m)
 {
@@ -325,7 +324,7 @@ static void bring_another(struct pawl_mutex *m)
 	next = pawl_bucket_find(bucket->first, m);
 	if (next != NULL)
 		next = pawl_bucket_find(next->next, m);
-	if (next != NULL && next->moved) {
+	if (next != NULL && next->taken) {
 		pawl_bucket_remove(bucket, next);
 		next->address = NULL;
 		asleep = pawl_sleeper_tell(next, SLEEPER_WOKEN); /* [V] P3 */
@@ -350,6 +349,7 @@ static int try_until(struct pawl_mutex *m, const struct pawl_deadline *deadline)
 	struct pawl_sleeper *head;
 	enum outcome outcome;
 	int tries = PAWL_MUTEX_TRIES;
+	bool again;
 
 	do {
 		/* The holder may not be running if others had to queue. */
@@ -364,16 +364,16 @@ static int try_until(struct pawl_mutex *m, const struct pawl_deadline *deadline)
 			return 0;
 		}
 		head = pawl_bucket_find(bucket->first, m);
-		/* Relaxed: only says whether it got up. */
-		if (outcome == IN_VAIN && head != NULL && tries-- > 0 &&
-		    pawl_load_relaxed(&head->state) == SLEEPER_WOKEN)
-			outcome = CROWDED_OUT;
-		else
+		/* A head that was woken, and has no CPU yet, is no reason to sleep.
+		 * Relaxed: only says whether it got up. */
+		again = outcome == IN_VAIN && head != NULL && tries-- > 0 &&
+			pawl_load_relaxed(&head->state) == SLEEPER_WOKEN;
+		if (!again)
 			pawl_bucket_append(bucket, &me);
 		if (head == NULL)
 			begin_patience(m);
 		pawl_bucket_unlock(bucket);
-	} while (outcome == CROWDED_OUT);
+	} while (again);
 
 	if (head != NULL && !sleep_queued(&me, deadline) && !me.abandoned)
 		return leave_late(bucket, m, &me);

@@ -39,7 +39,6 @@ struct pawl_sleeper {
 				     * interrupted, in which this one is */
 	bool abandoned;		    /* pawl_mutex's: pawl_mutex_abandon came by */
 	bool taken;	/* pawl_cond's only: off its list, and about to be told */
-	bool moved;	/* pawl_cond's only: to its mutex's queue */
 	uint64_t since; /* pawl_cond's only: when it came, on the clock */
 	uint64_t told;	/* and when it was woken, if it was */
 };

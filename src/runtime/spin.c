@@ -62,18 +62,23 @@ uint64_t pawl_wake_cost(void)
 /* Nanoseconds that a pause takes: 10 to 140 cycles, depending on the CPU. */
 static uint64_t pause_cost(void)
 {
-	uint64_t cost = pawl_load_relaxed(&one_pause), before,
-		 after; /* Relaxed: constant */
-	int i;
+	/* Relaxed: found once, or by several at once. */
+	uint64_t cost = pawl_load_relaxed(&one_pause), before, took;
+	int tries, i;
 
-	if (__builtin_expect(cost == 0, false)) {
+	if (__builtin_expect(cost != 0, true))
+		return cost;
+	/* The shortest of some: who is off its CPU in the middle of the only one
+	 * would take pauses for milliseconds, and poll without any from then on. */
+	cost = UINT64_MAX;
+	for (tries = 0; tries < 8; tries++) {
 		before = pawl_os_now();
 		for (i = 0; i < 16; i++)
 			pawl_arch_pause();
-		after = pawl_os_now();
-		cost = (after - before) / 16 + 1;
-		pawl_store_relaxed(&one_pause, cost);
+		took = (pawl_os_now() - before) / 16 + 1;
+		cost = took < cost ? took : cost;
 	}
+	pawl_store_relaxed(&one_pause, cost); /* Relaxed: likewise */
 	return cost;
 }
 
