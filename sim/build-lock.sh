@@ -6,8 +6,8 @@
 #
 # HEADER defines struct pawl_<id> and its operations, like any header in
 # include/pawl; the second argument is its line for locks.def. Headers in
-# INCLUDE/pawl, if given, take the place of those in the tree, and so do runtime
-# sources in INCLUDE/runtime.
+# INCLUDE/pawl, if given, take the place of those in the tree, and so do the
+# runtime's sources in the folders of INCLUDE/src.
 set -eu
 if [ $# -lt 3 ]; then
 	echo "usage: $0 HEADER 'PAWL_LOCK(...)' OUT.so [INCLUDE]" >&2
@@ -24,8 +24,8 @@ printf '#include "%s"\n' "$header" > "$scratch/pawl/pawl.h"
 printf '%s\n' "$line" > "$scratch/pawl/locks.def"
 # Without a line it is no lock of the registry, and brings its own table along.
 sources=
-[ -n "$line" ] && sources="$root/src/registry.c"
-for source in ${overlay:+"$overlay"/runtime/*.c}; do
+[ -n "$line" ] && sources="$root/src/registry/registry.c"
+for source in ${overlay:+"$overlay"/src/*/*.c}; do
 	[ -e "$source" ] && sources="$sources $source"
 done
 # A trace must name the right one of equal functions; see also sim/clang.h.
@@ -39,8 +39,8 @@ for source in $sources; do
 		-U_FORTIFY_SOURCE -Dmemset=sim_memset -Dmemcpy=sim_memcpy -Dmemmove=sim_memmove \
 		-Dlock_types=sim_loaded_locks -Dlock_type_find=sim_loaded_find \
 		${PAWL_LOCK_FLAGS:-} \
-		-I "$scratch" ${overlay:+-I "$overlay"} -I "$root/backend/sim" \
-		-I "$include" -I "$root/src" -I "$root/src/runtime" -I "$root" \
+		-I "$scratch" ${overlay:+-I "$overlay" -I "$overlay/src"} -I "$root/backend/sim" \
+		-I "$include" -I "$root/src" -I "$root" \
 		-c "$source" -o "$scratch/$(basename "$source" .c).o"
 done
 ${CC:-cc} -shared -Wl,-Bsymbolic -o "$out" "$scratch"/*.o

@@ -6,8 +6,8 @@
  */
 #include <sim/runtime.h>
 
-#include "../src/runtime/leases.h"
-#include "../src/runtime/parking.h"
+#include "../src/lease/leases.h"
+#include "../src/sync/queues.h"
 
 #include <pawl/runtime.h>
 
@@ -182,7 +182,7 @@ bool pawl_lease_barrier_all(void)
 	return sim_heavy_fence();
 }
 
-/* A bucket's lock, in place of src/runtime/guard.c, which is checked by itself. */
+/* A bucket's lock, in place of src/sleep/guard.c, which is checked by itself. */
 void pawl_guard_lock(pawl_atomic64 *guard)
 {
 	pawl_await_cas_acquire(guard, 0, 1, PAWL_SPIN); /* [A] pairs with [R] */

@@ -5,7 +5,7 @@
  */
 #include "outside.h"
 
-#include "../../src/runtime/parking.h"
+#include "../../src/sync/queues.h"
 
 struct state {
 	struct pawl_mutex mutex;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reverse fence service of src/runtime/barrier.c: whoever is served by
+ * The reverse fence service of src/sleep/barrier.c: whoever is served by
  * somebody else's barrier must have what one of its own would have given. Part
  * of the simulated world, like scenario.c.
  */
 #include "outside.h"
 
-#include "../../src/runtime/fences.h"
+#include "../../src/sleep/fences.h"
 
 enum { ASKERS = 2 };
 

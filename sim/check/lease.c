@@ -9,7 +9,7 @@
 
 #include <sim/cores/cores.h>
 #include <sim/runtime.h>
-#include <src/runtime/leases.h>
+#include <src/lease/leases.h>
 
 #include <pawl/lease.h>
 #include <pawl/runtime.h>

@@ -9,7 +9,7 @@
 
 #include <sim/explore/explore.h>
 
-#include <src/registry.h>
+#include <src/registry/registry.h>
 
 extern const struct lock_type sim_lock_types[];
 const struct lock_type *sim_lock_type_find(const char *name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scenarios of the mutex between processes: src/runtime/shared_lock.c and
+ * Scenarios of the mutex between processes: src/shared/lock.c and
  * agents.c as they are, on a region of the simulated world. Some threads may be
  * killed before each of their writes and sleeps.
  *
@@ -11,8 +11,8 @@
  */
 #include "outside.h"
 
-#include <runtime/os_shared.h>
-#include <runtime/region.h>
+#include <os/shared.h>
+#include <shared/region.h>
 
 #include <errno.h>
 #include <setjmp.h>

@@ -3,7 +3,7 @@
 
 #include <sim/seam.h>
 
-#include "registry.h"
+#include "registry/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* pawl: finds the subcommand and hands over to it. */
-#include "commands.h"
-#include "options.h"
-#include "output.h"
+#include "cli/commands.h"
+#include "cli/common/options.h"
+#include "cli/common/output.h"
 
 #include <stdio.h>
 #include <string.h>

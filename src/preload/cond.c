@@ -17,7 +17,7 @@
  */
 #define _GNU_SOURCE
 #include "record.h"
-#include "runtime/parking.h"
+#include "sync/queues.h"
 #include "stats.h"
 
 #include <errno.h>

@@ -8,7 +8,7 @@
  */
 #define _GNU_SOURCE
 #include "preload.h"
-#include "runtime/os.h"
+#include "os/os.h"
 
 #include <linux/seccomp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
  * unlock wake, or hand the lock to, what is left of its stack.
  */
 #include "preload.h"
-#include "runtime/parking.h"
+#include "sync/queues.h"
 
 #include <setjmp.h>
 

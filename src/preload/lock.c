@@ -25,8 +25,8 @@
  * Queue nodes. Those of mcs come from record.c, not from the heap.
  */
 #include "record.h"
-#include "registry.h"
-#include "runtime/parking.h"
+#include "registry/registry.h"
+#include "sync/queues.h"
 #include "stats.h"
 
 #include <pawl/mcs.h>

@@ -16,7 +16,7 @@
  */
 #define _GNU_SOURCE
 #include "preload.h"
-#include "runtime/os.h"
+#include "os/os.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -11,7 +11,7 @@
  * adaptive mutexes have no owner, and anybody may unlock them.
  */
 #include "record.h"
-#include "runtime/parking.h"
+#include "sync/queues.h"
 #include "stats.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef PAWL_PRELOAD_OFFER_H
 #define PAWL_PRELOAD_OFFER_H
 
-#include "registry.h"
+#include "registry/registry.h"
 
 /* The lock that is used if none is named. */
 #define OFFER_DEFAULT "mutex"

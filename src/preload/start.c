@@ -4,7 +4,7 @@
 #include "offer.h"
 #include "preload.h"
 #include "record.h"
-#include "runtime/parking.h"
+#include "sync/queues.h"
 #include "stats.h"
 
 #include <pawl/thread.h>

@@ -8,7 +8,7 @@
 #include "stats.h"
 
 #include "record.h"
-#include "runtime/os.h"
+#include "os/os.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -12,9 +12,9 @@
  */
 #define _GNU_SOURCE
 #include "lcg.h"
-#include "options.h"
-#include "report.h"
-#include "report_svg.h"
+#include "cli/common/options.h"
+#include "cli/report/report.h"
+#include "cli/report/svg.h"
 
 #include <ctype.h>
 #include <float.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts that pawl bench is made of. */
 #include "lcg.h"
-#include "noise.h"
-#include "options.h"
-#include "stats.h"
+#include "cli/bench/noise.h"
+#include "cli/common/options.h"
+#include "cli/common/stats.h"
 #include "subject.h"
 #include "workload.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The command as a whole: its path is argv[1]; each test runs it in a directory
  * of its own. */
-#include "registry.h"
+#include "registry/registry.h"
 #include "subject.h"
 
 #include <dirent.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The last sentence of pawl bench, for samples that are known. */
-#include "bench.h"
+#include "cli/bench/bench.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

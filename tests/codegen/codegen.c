@@ -14,7 +14,7 @@
 #include <pawl/pawl.h>
 
 #include <errno.h>
-#include <registry.h>
+#include "registry/registry.h"
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>

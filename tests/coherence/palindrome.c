@@ -12,7 +12,7 @@
 #include <sim/coherence/engine.h>
 #include <sim/seam.h>
 
-#include "registry.h"
+#include "registry/registry.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -18,7 +18,7 @@
 #include <sched.h>
 #include <time.h>
 
-#include <registry.h>
+#include "registry/registry.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -28,12 +28,13 @@ judge() {
 	lock=$1 wanted=$2 file=${3%% *} script=$4
 	overlay=$scratch/overlay
 	rm -rf "$overlay"
-	mkdir -p "$overlay/pawl" "$overlay/runtime"
+	mkdir -p "$overlay/pawl" "$overlay/src/check"
 	cp "$here/weaker.h" "$overlay/pawl/"
 	case $file in
-	runtime/*) original=$root/src/$file copy=$overlay/$file ;;
+	*/*) original=$root/src/$file copy=$overlay/src/$file ;;
 	*) original=$root/include/pawl/$file copy=$overlay/pawl/$file ;;
 	esac
+	mkdir -p "${copy%/*}"
 	sed "$script" "$original" > "$copy" || { echo "bad sed script"; return; }
 	if cmp -s "$original" "$copy"; then
 		echo "unchanged"
@@ -41,20 +42,21 @@ judge() {
 	fi
 	# The runtime's sources see a changed header only if they are built anew.
 	case $lock in
-	mutex | cond) sources="cond mutex park" ;;
-	hapax) sources=hapax_timed ;;
-	lease) sources="lease exit" ;;
-	shared) sources="shared_lock agents" ;;
+	mutex | cond) sources="sync/cond sync/mutex sleep/park" ;;
+	hapax) sources=sync/hapax_timed ;;
+	lease) sources="lease/lease life/exit" ;;
+	shared) sources="shared/lock shared/agents" ;;
 	*) sources= ;;
 	esac
 	for source in $sources; do
-		[ -e "$overlay/runtime/$source.c" ] ||
-			cp "$root/src/runtime/$source.c" "$overlay/runtime/"
+		mkdir -p "$overlay/src/${source%/*}"
+		[ -e "$overlay/src/$source.c" ] ||
+			cp "$root/src/$source.c" "$overlay/src/$source.c"
 	done
 	flags="-include $overlay/pawl/weaker.h"
 	if [ -e "$root/sim/check/$lock.c" ]; then
 		line= name=$lock
-		cp "$root/sim/check/$lock.c" "$overlay/runtime/check_$lock.c"
+		cp "$root/sim/check/$lock.c" "$overlay/src/check/check_$lock.c"
 		flags="$flags -I $root/sim/check -D${lock}_types=sim_loaded_locks"
 		flags="$flags -D${lock}_scenarios=sim_loaded_scenarios"
 	else

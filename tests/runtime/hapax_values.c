@@ -7,7 +7,7 @@
 
 #include <pawl/hapax_vw.h>
 
-#include "../../src/runtime/hapax.c"
+#include "../../src/sync/hapax.c"
 
 #include <sched.h>
 #include <stdlib.h>

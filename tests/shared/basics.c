@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "harness/harness.h"
 
-#include "shared.h"
+#include "shared/shared.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
  *
  * Usage: episodes N, in all
  */
-#include "shared.h"
+#include "shared/shared.h"
 
 #include <inttypes.h>
 #include <sched.h>

@@ -8,8 +8,8 @@
 #define _GNU_SOURCE
 #include "harness/harness.h"
 
-#include "os_shared.h"
-#include "shared.h"
+#include "os/shared.h"
+#include "shared/shared.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,6 +10,8 @@ root=$(realpath "$(dirname "$0")/../..")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-"$1" -std=gnu11 -O2 -static -I "$root/include" -I "$root/backend/native" \
-	"$root"/src/runtime/*.c "$root/tests/soak/crowd.c" -o "$scratch/crowd" -pthread
+src=$root/src
+"$1" -std=gnu11 -O2 -static -I "$root/include" -I "$root/backend/native" -I "$src" \
+	"$src"/os/*.c "$src"/sleep/*.c "$src"/sync/*.c "$src"/lease/*.c "$src"/shared/*.c \
+	"$src"/life/*.c "$root/tests/soak/crowd.c" -o "$scratch/crowd" -pthread
 "$2" "$scratch/crowd" 200

@@ -2,7 +2,7 @@
 /* Every lock of the registry, in both ways to wait, and by each of its faces. */
 #include "cases.h"
 
-#include "registry.h"
+#include "registry/registry.h"
 
 #include <errno.h>
 #include <sched.h>

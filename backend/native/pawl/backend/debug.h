@@ -14,7 +14,7 @@
  * symbol, in slow paths.
  *
  * With PAWL_DEBUG it is kept in mind who holds which lock, and since where; who
- * breaks a rule ends the process with a sentence (see src/runtime/debug.c). It
+ * breaks a rule ends the process with a sentence (see src/sync/debug.c). It
  * changes no layout: code built with and without may share a lock, but then must
  * not unlock what the other locked.
  *

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* pawl bench: its options, and the order of things. */
+#include "cli/bench/bench.h"
+#include "cli/commands.h"
+#include "cli/common/context.h"
+#include "cli/common/interrupt.h"
+#include "cli/common/output.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { THREADS_MAX = 10000 };
+
+/* The items are looked at when all options are known. */
+static void parse_list(const char *option, const char *text, void *into)
+{
+	(void)option;
+	*(const char **)into = text;
+}
+
+static bool is_help(const char *list)
+{
+	return list != NULL && strcmp(list, "help") == 0;
+}
+
+static void parse_preset(const char *option, const char *text, void *into)
+{
+	enum bench_preset *preset = into;
+
+	if (strcmp(text, "oversubscribe") == 0)
+		*preset = PRESET_OVERSUBSCRIBE;
+	else if (strcmp(text, "mutex") == 0)
+		*preset = PRESET_MUTEX;
+	else
+		refuse("--%s: there is no preset '%s'; there are: oversubscribe, mutex",
+		       option, text);
+}
+
+static size_t samples_in(const struct bench_plan *plan)
+{
+	size_t i, j, samples = 0;
+
+	for (i = 0; i < plan->count; i++)
+		for (j = 0; j < plan->parts[i].count; j++)
+			samples += plan->parts[i].cells[j].runs;
+	return samples;
+}
+
+static int run(struct bench_plan *plan, json_t *context, bool json)
+{
+	int status = 0;
+
+	catch_interrupt();
+	noise_begin(&plan->noise);
+	measure_plan(plan);
+	end_quota();
+	end_beside();
+	noise_end(&plan->noise);
+	json_object_set_new(context, "noise", describe_noise(&plan->noise));
+	if (was_interrupted()) {
+		warn("interrupted; what follows was measured until then");
+		status = EXIT_INTERRUPTED;
+	}
+	if (samples_in(plan) > 0) {
+		if (plan->grid)
+			report_grid(plan, usable_cpus());
+		else
+			report_bench(plan, usable_cpus());
+		if (json)
+			write_result_file(json_pack("{s:i, s:s, s:O, s:o}", "schema", 1,
+						    "tool", "bench", "context", context,
+						    "results", describe_bench(plan)));
+	}
+	return status;
+}
+
+static void check_threads(const struct bench_plan *plan, bool oversubscribe, int cpus)
+{
+	int most = most_threads(plan);
+
+	if (most > THREADS_MAX)
+		refuse("--threads: %d is more than %d; ask for fewer", most, THREADS_MAX);
+	if (most > cpus && !oversubscribe)
+		warn("%d threads on %d CPUs: locks that spin collapse when threads "
+		     "outnumber CPUs; use --threads up to %d to compare the locks "
+		     "themselves",
+		     most, cpus, cpus);
+}
+
+int bench_main(int argc, char **argv)
+{
+	struct bench_request request = {
+		.cs = -1, .ncs = -1, .seed = (uint64_t)time(NULL)};
+	const struct option_spec options[] = {
+		{"workload", "A,B", "what to run (mutex); all; help lists them",
+		 parse_list, &request.workloads},
+		{"app", "A,B", "programs to run under the locks; all; help lists them",
+		 parse_list, &request.apps},
+		{"locks", "A,B", "the locks to compare (each without +park, and pthread)",
+		 parse_list, &request.locks},
+		{"threads", "N,M", "numbers of threads (1, 2, 4 ... up to the CPUs)",
+		 parse_positives, &request.threads},
+		{"cs", "N", "steps in the critical section (mutex: 1)", parse_positive,
+		 &request.cs},
+		{"ncs", "N", "outside of it (mutex: a random number in [0, N); 0)",
+		 parse_natural, &request.ncs},
+		{"producers", "N", "threads that put jobs into the queue (queue: 1)",
+		 parse_positive, &request.producers},
+		{"capacity", "N", "jobs that the queue has room for (queue: 64)",
+		 parse_positive, &request.capacity},
+		{"seconds", "S", "length of a run (0.5)", parse_seconds,
+		 &request.seconds},
+		{"warm-up", "S",
+		 "seconds before that, which do not count (mutex only; 0)", parse_seconds,
+		 &request.warm_up},
+		{"runs", "R", "runs of each lock at each number of threads (5)",
+		 parse_positive, &request.runs},
+		{"beside", "N", "other processes that use the CPUs meanwhile (0)",
+		 parse_natural, &request.setting.beside},
+		{"quota", "P", "limit of CPU time, in percent of one CPU (none)",
+		 parse_positive, &request.setting.quota},
+		{"preset", "NAME",
+		 "oversubscribe: 1, 2, 4 ... up to 32 times the CPUs, locks that sleep;\n"
+		 "                     mutex: our mutex in every cell, times the best "
+		 "peer",
+		 parse_preset, &request.preset},
+		{"json", "FILE", "write context and every sample to FILE; - is stdout",
+		 parse_text, &request.json},
+		{"quick", NULL, "unless said otherwise: 3 runs of 0.1 s, up to 2 threads",
+		 parse_flag, &request.quick},
+		{"seed", "N", "of all random choices (the time)", parse_seed,
+		 &request.seed},
+		{"dry-run", NULL, "check everything, print what would be measured",
+		 parse_flag, &request.dry_run},
+		{.name = NULL},
+	};
+	const struct usage usage = {
+		.command = "bench",
+		.about = "Compares locks. In the workload 'mutex' threads take one lock, "
+			 "advance a\n"
+			 "shared generator of random numbers, release the lock, and do "
+			 "something of\n"
+			 "their own; after each run the generator is replayed, which "
+			 "shows whether the\n"
+			 "lock did exclude. Other workloads check themselves, too. "
+			 "Prints medians; the\n"
+			 "spread is half the interquartile range, fairness the share of "
+			 "the least to the\n"
+			 "most progressed thread. A last run of each (not with --quick) "
+			 "times every wait.\n"
+			 "Ctrl-C ends the measuring and reports what there is.\n"
+			 "\n"
+			 "Locks: any that 'pawl list' names, also as LOCK+park, and its "
+			 "peers.",
+		.options = options,
+	};
+	json_t *context = describe_context(argc, argv);
+	int cpus = usable_cpus(), status = 0;
+	struct bench_plan plan;
+
+	parse_options(&usage, argc, argv);
+	if (is_help(request.workloads) || is_help(request.apps)) {
+		print_workloads(is_help(request.apps) ? bench_apps() : workloads);
+		json_decref(context);
+		return 0;
+	}
+	plan = make_plan(&request, cpus);
+	check_threads(&plan, request.preset != PRESET_NONE, cpus);
+	if (request.json != NULL)
+		open_result_file("json", request.json);
+	begin_beside(request.dry_run ? 0 : plan.setting.beside);
+	begin_quota(plan.setting.quota); /* which is not for those beside */
+	if (request.dry_run) {
+		print_plan(&plan);
+	} else {
+		print_context(context);
+		fprintf(stderr, "about %.0f s in all\n", ceil(plan_length(&plan)));
+		json_object_set_new(context, "seed",
+				    json_integer((json_int_t)request.seed));
+		json_object_update_new(context, describe_setting(&plan.setting));
+		status = run(&plan, context, request.json != NULL);
+	}
+	free_plan(&plan);
+	json_decref(context);
+	return status;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* asprintf */
+#include "cli/common/output.h"
+
+#include "cli/common/options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The result file: written beside its final place, then moved there. Devices
+ * and pipes are written directly. */
+static struct {
+	FILE *file;
+	char *path;
+	char *temporary; /* NULL if written directly, or moved already */
+} result;
+
+/* At exit, however it comes about. */
+static void discard_temporary(void)
+{
+	if (result.temporary != NULL)
+		unlink(result.temporary);
+	free(result.temporary);
+	free(result.path);
+}
+
+/* The result gets standard output, and stderr what else is printed. */
+static FILE *take_stdout(void)
+{
+	int file = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+
+	fflush(stdout);
+	if (file < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+		return NULL;
+	setvbuf(stdout, NULL, _IOLBF, 0); /* in order with what stderr gets itself */
+	return fdopen(file, "w");
+}
+
+void open_result_file(const char *option, const char *path)
+{
+	struct stat there;
+	bool to_stdout = strcmp(path, "-") == 0;
+	bool exists = !to_stdout && stat(path, &there) == 0;
+
+	atexit(discard_temporary);
+	if (to_stdout) {
+		result.path = strdup("standard output");
+		result.file = take_stdout();
+	} else if (exists && S_ISDIR(there.st_mode)) {
+		errno = EISDIR;
+	} else if (exists && !S_ISREG(there.st_mode)) {
+		result.path = strdup(path);
+		result.file = fopen(path, "w");
+	} else if (!exists || access(path, W_OK) == 0) {
+		/* Through a symbolic link, to what it stands for. */
+		result.path = exists ? realpath(path, NULL) : strdup(path);
+		if (result.path != NULL && asprintf(&result.temporary, "%s.%ld.partial",
+						    result.path, (long)getpid()) >= 0)
+			result.file = fopen(result.temporary, "wx");
+	}
+	if (result.file == NULL)
+		refuse("--%s: cannot write '%s': %s; name a file in a directory you may "
+		       "write to",
+		       option, path, strerror(errno));
+}
+
+/* Closes the result file, all of which was written, and puts it into its place. */
+static void finish_result_file(bool written)
+{
+	if (fclose(result.file) != 0 || !written ||
+	    (result.temporary != NULL && rename(result.temporary, result.path) != 0))
+		give_up("cannot write '%s': %s", result.path, strerror(errno));
+	free(result.temporary);
+	result.temporary = NULL;
+}
+
+void write_result_file(json_t *json)
+{
+	bool written = json_dumpf(json, result.file,
+				  JSON_INDENT(2) | JSON_REAL_PRECISION(12)) == 0 &&
+		       fputc('\n', result.file) != EOF;
+
+	json_decref(json);
+	finish_result_file(written);
+}
+
+void write_result_text(const char *text, size_t size)
+{
+	finish_result_file(fwrite(text, 1, size, result.file) == size);
+}
+
+json_t *number_or_null(double number)
+{
+	return isfinite(number) ? json_real(number) : json_null();
+}
+
+/* Progress. */
+
+static const double worth_showing = 2; /* seconds */
+
+static struct {
+	double expected; /* seconds in all; 0: not known */
+	double began;	 /* 0: nothing has */
+	size_t tenths;	 /* the next that deserves a line */
+	bool line_is_open;
+} progress;
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void expect_seconds(double seconds)
+{
+	progress.expected = seconds;
+	progress.began = 0;
+}
+
+/* By the pace so far, or else as was expected; -1: not known. */
+static double seconds_left(double elapsed, double part)
+{
+	if (part > 0)
+		return elapsed / part - elapsed;
+	return progress.expected > 0 ? progress.expected : -1;
+}
+
+/* One line, cut to the width of the terminal, beyond which it could not be
+ * redrawn. */
+static void draw_bar(double part, const char *left, const char *what)
+{
+	enum { BAR = 20 };
+	struct winsize window = {0};
+	char line[512];
+	int full = (int)(BAR * part);
+
+	ioctl(STDERR_FILENO, TIOCGWINSZ, &window);
+	if (window.ws_col == 0)
+		window.ws_col = 80;
+	snprintf(line, sizeof(line), "[%.*s%.*s] %3.0f %%%s  %s", full,
+		 "####################", BAR - full, "....................", 100 * part,
+		 left, what);
+	fprintf(stderr, "\r\033[K%.*s", window.ws_col - 1, line);
+	progress.line_is_open = true;
+}
+
+void show_progress(size_t done, size_t total, const char *format, ...)
+{
+	double part = (double)done / (double)total, elapsed, seconds;
+	char what[256], left[40] = "";
+	va_list args;
+
+	if (progress.began == 0) {
+		progress.began = now();
+		progress.tenths = 0;
+	}
+	elapsed = now() - progress.began;
+	seconds = seconds_left(elapsed, part);
+	if (elapsed + seconds < worth_showing)
+		return;
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	if (seconds >= 0)
+		snprintf(left, sizeof(left), ", %.0f s left", ceil(seconds));
+	if (isatty(STDERR_FILENO)) {
+		draw_bar(part, left, what);
+	} else if (done * 10 / total >= progress.tenths) {
+		progress.tenths = done * 10 / total + 1;
+		fprintf(stderr, "%3.0f %%%s  %s\n", 100 * part, left, what);
+	}
+	fflush(stderr);
+}
+
+void end_progress(void)
+{
+	if (progress.line_is_open)
+		fprintf(stderr, "\r\033[K");
+	progress.line_is_open = false;
+}
+
+void finish_stdout(void)
+{
+	if (fflush(stdout) != 0 || ferror(stdout))
+		give_up("cannot write to standard output: %s", strerror(errno));
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "cli/common/program.h"
+
+#include "cli/common/options.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double seconds(struct timeval t)
+{
+	return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
+}
+
+/* Becomes the program; if that fails, tells the parent why. */
+static void become(const struct program *program, const sigset_t *mask, int report)
+{
+	if (setpgid(0, 0) == 0 && dup2(program->in, STDIN_FILENO) >= 0 &&
+	    dup2(program->out, STDOUT_FILENO) >= 0 &&
+	    dup2(program->err, STDERR_FILENO) >= 0 &&
+	    sigprocmask(SIG_SETMASK, mask, NULL) == 0)
+		execvpe(program->argv[0], program->argv, program->environment);
+	if (write(report, &errno, sizeof(errno)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+/*
+ * Starts it with the signals as `mask` has them; returns 0 or an error. By fork:
+ * after vfork, as posix_spawn has it, what this process occupies would count as
+ * the program's peak of memory.
+ */
+static int start(const struct program *program, const sigset_t *mask, pid_t *child)
+{
+	int report[2]; /* closed by exec, or written to if that fails */
+	int error = 0;
+
+	if (pipe2(report, O_CLOEXEC) != 0)
+		return errno;
+	*child = fork();
+	if (*child == 0)
+		become(program, mask, report[1]);
+	if (*child < 0)
+		error = errno;
+	close(report[1]);
+	if (*child > 0 && read(report[0], &error, sizeof(error)) > 0)
+		waitpid(*child, NULL, 0);
+	close(report[0]);
+	return error;
+}
+
+/* Waits for one of `signals` or the time `until`, forever if that is 0; returns
+ * the signal, or 0 when the time has come. */
+static int await_signal(const sigset_t *signals, double until)
+{
+	double left = until - now();
+	struct timespec rest = {0};
+	int signal_number;
+
+	if (left > 0) {
+		rest.tv_sec = (time_t)left;
+		rest.tv_nsec = (long)(1e9 * (left - (double)rest.tv_sec));
+	}
+	signal_number = sigtimedwait(signals, NULL, until == 0 ? NULL : &rest);
+	if (signal_number < 0)
+		return errno == EAGAIN ? 0 : SIGCHLD; /* EINTR: look again */
+	return signal_number;
+}
+
+/* Waits for the child, which ends by itself, or is killed at the limit or on an
+ * interrupt. The signals awaited are blocked, so none is missed. */
+static void wait_for(pid_t child, double began, double limit, const sigset_t *signals,
+		     struct program_outcome *outcome)
+{
+	double until = limit > 0 ? began + limit : 0;
+	struct rusage usage;
+	int status;
+
+	outcome->end = ENDED_BY_EXIT;
+	while (wait4(child, &status, WNOHANG, &usage) == 0) {
+		int signal_number = await_signal(signals, until);
+
+		if (signal_number == SIGCHLD)
+			continue;
+		outcome->end = signal_number == 0 ? ENDED_TOO_SLOW : ENDED_INTERRUPTED;
+		until = 0;
+		kill(-child, SIGKILL);
+	}
+	outcome->wall_s = now() - began;
+	outcome->cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+	outcome->context_switches = (double)(usage.ru_nvcsw + usage.ru_nivcsw);
+	outcome->max_rss = 1024 * (double)usage.ru_maxrss;
+	outcome->code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+	if (outcome->end == ENDED_BY_EXIT && WIFSIGNALED(status))
+		outcome->end = ENDED_BY_SIGNAL;
+}
+
+bool run_program(const struct program *program, struct program_outcome *outcome)
+{
+	sigset_t signals, mask;
+	double began;
+	pid_t child = 0;
+	int error;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGCHLD);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigprocmask(SIG_BLOCK, &signals, &mask);
+	began = now();
+	error = start(program, &mask, &child);
+	if (error == 0)
+		wait_for(child, began, program->limit, &signals, outcome);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	errno = error;
+	return error == 0;
+}
+
+/* Puts where the program stands into `path`, as execvp would find it. */
+static bool find_program(const char *name, char *path, size_t size)
+{
+	const char *folders = getenv("PATH");
+	size_t length;
+
+	if (strchr(name, '/') != NULL) {
+		snprintf(path, size, "%s", name);
+		return access(path, F_OK) == 0;
+	}
+	if (folders == NULL)
+		folders = "/bin:/usr/bin";
+	for (;; folders += length + 1) {
+		length = strcspn(folders, ":");
+		snprintf(path, size, "%.*s%s%s", (int)length, folders,
+			 length > 0 ? "/" : "", name);
+		if (access(path, X_OK) == 0)
+			return true;
+		if (folders[length] == '\0')
+			return false;
+	}
+}
+
+/* Whether it is a program in our own format that no dynamic linker starts. */
+static bool is_static(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	Elf64_Ehdr header;
+	Elf64_Phdr part;
+	bool is_ours, linked = false;
+	int i;
+
+	is_ours = file != NULL && fread(&header, sizeof(header), 1, file) == 1 &&
+		  memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+		  header.e_ident[EI_CLASS] == ELFCLASS64;
+	for (i = 0; is_ours && i < header.e_phnum && !linked; i++)
+		linked = fseek(file, (long)header.e_phoff + i * header.e_phentsize,
+			       SEEK_SET) == 0 &&
+			 fread(&part, sizeof(part), 1, file) == 1 &&
+			 part.p_type == PT_INTERP;
+	if (file != NULL)
+		fclose(file);
+	return is_ours && !linked;
+}
+
+/* Puts what a script names in its first line into `path`, instead of the script;
+ * false if it is none. */
+static bool find_interpreter(char *path, size_t size)
+{
+	FILE *file = fopen(path, "r");
+	char line[PATH_MAX];
+	bool found = file != NULL && fgets(line, sizeof(line), file) != NULL &&
+		     line[0] == '#' && line[1] == '!';
+	char *name = line + 2;
+
+	if (file != NULL)
+		fclose(file);
+	if (!found)
+		return false;
+	name += strspn(name, " \t");
+	name[strcspn(name, " \t\n")] = '\0';
+	snprintf(path, size, "%s", name);
+	return true;
+}
+
+void refuse_if_deaf(const char *name)
+{
+	char path[PATH_MAX];
+	struct stat there;
+
+	if (!find_program(name, path, sizeof(path)) || stat(path, &there) != 0 ||
+	    !S_ISREG(there.st_mode))
+		return;
+	if ((there.st_mode & (S_ISUID | S_ISGID)) != 0)
+		refuse("'%s' is set-user-ID or set-group-ID, and for these the dynamic "
+		       "linker ignores LD_PRELOAD; use a copy without that bit",
+		       path);
+	if (is_static(path) || (find_interpreter(path, sizeof(path)) && is_static(path)))
+		refuse("'%s' is statically linked, so no other lock can be put under its "
+		       "mutexes; link it dynamically",
+		       path);
+}
+
+void require_interposable(const char *name)
+{
+	char path[PATH_MAX];
+	struct stat there;
+
+	if (!find_program(name, path, sizeof(path)) || stat(path, &there) != 0)
+		refuse("cannot find the program '%s'; give its path, or see what PATH "
+		       "says",
+		       name);
+	if (!S_ISREG(there.st_mode) || access(path, X_OK) != 0)
+		refuse("'%s' is not a program that can be executed; give one that is, or "
+		       "make it so by chmod +x",
+		       path);
+	refuse_if_deaf(name);
+}
+
+int memory_file(void)
+{
+	int file = memfd_create("pawl", MFD_CLOEXEC);
+
+	if (file < 0)
+		give_up("cannot make a file in memory: %s", strerror(errno));
+	return file;
+}
+
+const char *map_file(int file, size_t *size)
+{
+	struct stat there;
+	void *bytes;
+
+	if (fstat(file, &there) != 0)
+		give_up("cannot look at a program's output: %s", strerror(errno));
+	*size = (size_t)there.st_size;
+	if (*size == 0)
+		return NULL;
+	bytes = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, file, 0);
+	if (bytes == MAP_FAILED)
+		give_up("cannot read a program's output: %s", strerror(errno));
+	return bytes;
+}
+
+void unmap_file(const char *bytes, size_t size)
+{
+	if (size > 0)
+		munmap((void *)(uintptr_t)bytes, size);
+}
+
+bool same_contents(int a, int b)
+{
+	size_t a_size, b_size;
+	const char *a_bytes = map_file(a, &a_size), *b_bytes = map_file(b, &b_size);
+	bool same = a_size == b_size &&
+		    (a_size == 0 || memcmp(a_bytes, b_bytes, a_size) == 0);
+
+	unmap_file(a_bytes, a_size);
+	unmap_file(b_bytes, b_size);
+	return same;
+}
+
+void last_line(int file, char *line, size_t room)
+{
+	size_t size, start, end, i;
+	const char *text = map_file(file, &size);
+
+	for (end = size; end > 0 && text[end - 1] == '\n';)
+		end--;
+	for (start = end; start > 0 && text[start - 1] != '\n';)
+		start--;
+	for (i = 0; start + i < end && i + 1 < room; i++)
+		line[i] = (unsigned char)text[start + i] < ' ' ? ' ' : text[start + i];
+	line[i] = '\0';
+	unmap_file(text, size);
+}

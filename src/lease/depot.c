@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "lease/depot.h"
+
+#include <pawl/runtime.h>
+
+static uint64_t bit(uint64_t n)
+{
+	return (uint64_t)1 << n % 64;
+}
+
+static void set_summary(struct pawl_slots *a, uint64_t word)
+{
+	pawl_atomic64 *summary = &a->summary[word / 64];
+	uint64_t seen;
+
+	while (((seen = pawl_load_seq_cst(summary)) & bit(word)) == 0) /* [S] */
+		if (pawl_cas_seq_cst(summary, seen, seen | bit(word)))
+			break;
+}
+
+/* The word was seen empty. */
+static void clear_summary(struct pawl_slots *a, uint64_t word)
+{
+	pawl_atomic64 *summary = &a->summary[word / 64];
+	uint64_t seen;
+
+	while (((seen = pawl_load_seq_cst(summary)) & bit(word)) != 0)
+		if (pawl_cas_seq_cst(summary, seen, seen & ~bit(word))) /* [T] */
+			break;
+	if (pawl_load_seq_cst(&a->words[word]) != 0) /* [T] */
+		set_summary(a, word);
+}
+
+static void set_bits(struct pawl_slots *a, uint64_t word, uint64_t bits, bool torn)
+{
+	uint64_t seen;
+
+	pawl_note_releasing(&a->words[word]);
+	do {
+		seen = pawl_load_relaxed(&a->words[word]); /* Relaxed: the swap checks. */
+		if ((seen & bits) != 0 && !torn)
+			pawl_die("an id or object was put back twice");
+	} while (!pawl_cas_seq_cst(&a->words[word], seen, seen | bits)); /* [S] */
+	set_summary(a, word);
+}
+
+/* The lowest n of the bits that are set, or all. */
+static uint64_t lowest(uint64_t bits, size_t n)
+{
+	uint64_t rest = bits;
+
+	while (n-- > 0 && rest != 0)
+		rest &= rest - 1;
+	return bits & ~rest;
+}
+
+static size_t slots_of(uint64_t word, uint64_t bits, uint32_t *slots)
+{
+	size_t n;
+
+	for (n = 0; bits != 0; bits &= bits - 1)
+		slots[n++] = (uint32_t)(word * 64 + (uint64_t)__builtin_ctzll(bits));
+	return n;
+}
+
+static size_t take_from(struct pawl_slots *a, uint64_t word, uint32_t *slots, size_t n)
+{
+	uint64_t seen, mine;
+
+	do {
+		seen = pawl_load_seq_cst(&a->words[word]);
+		if (seen == 0) {
+			clear_summary(a, word);
+			return 0;
+		}
+		mine = lowest(seen, n);
+	} while (!pawl_cas_seq_cst(&a->words[word], seen, seen & ~mine));
+	pawl_note_acquired(&a->words[word]);
+	return slots_of(word, mine, slots);
+}
+
+static size_t take_new(struct pawl_slots *a, uint32_t *slots, size_t n)
+{
+	uint64_t words = (a->limit + 63) / 64, word, bits, mine;
+
+	do {
+		word = pawl_load_relaxed(&a->fresh); /* Relaxed: the swap decides. */
+		if (word == words)
+			return 0;
+	} while (!pawl_cas_seq_cst(&a->fresh, word, word + 1));
+	bits = word == words - 1 && a->limit % 64 != 0 ? bit(a->limit) - 1 : ~(uint64_t)0;
+	mine = lowest(bits, n);
+	if (bits != mine)
+		set_bits(a, word, bits & ~mine, false);
+	pawl_fetch_add_release(&a->made, 1); /* [M] */
+	return slots_of(word, mine, slots);
+}
+
+size_t pawl_depot_take(struct pawl_slots *a, uint32_t *slots, size_t n)
+{
+	/* Words beyond are new: they are found by take_new, or next time. */
+	uint64_t end = (pawl_load_seq_cst(&a->fresh) + 63) / 64, i;
+	size_t taken = 0;
+
+	for (i = 0; i < end && taken < n; i++) {
+		uint64_t seen = pawl_load_seq_cst(&a->summary[i]);
+
+		for (; seen != 0 && taken < n; seen &= seen - 1)
+			taken += take_from(a, i * 64 + (uint64_t)__builtin_ctzll(seen),
+					   slots + taken, n - taken);
+	}
+	return taken > 0 ? taken : take_new(a, slots, n);
+}
+
+void pawl_depot_put(struct pawl_slots *a, const uint32_t *slots, size_t n, bool torn)
+{
+	size_t i = 0;
+
+	while (i < n) {
+		uint64_t word = slots[i] / 64, bits = 0;
+
+		if (slots[i] >= a->limit)
+			pawl_die("an id or object was put back that is none");
+		for (; i < n && slots[i] / 64 == word; i++) {
+			if ((bits & bit(slots[i])) != 0 && !torn)
+				pawl_die("an id or object was put back twice");
+			bits |= bit(slots[i]);
+		}
+		set_bits(a, word, bits, torn);
+	}
+}
+
+bool pawl_depot_take_word(struct pawl_slots *a, uint64_t word)
+{
+	return pawl_cas_seq_cst(&a->words[word], ~(uint64_t)0, 0);
+}
+
+void pawl_depot_put_word(struct pawl_slots *a, uint64_t word, bool torn)
+{
+	set_bits(a, word, ~(uint64_t)0, torn);
+}

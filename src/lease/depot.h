@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The depot of slots.h: a bitmap of free slots with a summary above it, by atomics
+ * alone. A word's value is all its state, so nothing here can mistake one state
+ * for another; every loop repeats only if somebody else succeeded.
+ *
+ *   I1  A bit of a word is set by who holds the slot, and cleared by who gets it.
+ *   I2  While a word is not 0, its bit in the summary is set, or will be by a
+ *       thread that is between its change of the word and its return: a summary
+ *       bit may be set for nothing, but is never missing for long.
+ *
+ * Order: all accesses are sequentially consistent, but for first looks. [S] who set
+ * a word's bits then looks at the summary, [T] who clears a summary bit then looks
+ * at the word: not both miss the other (I2).
+ */
+#ifndef PAWL_LEASE_DEPOT_H
+#define PAWL_LEASE_DEPOT_H
+
+#include <pawl/slots.h>
+
+/* Whether no thread has new slots that it has not put here yet. [M] pairs with [M]. */
+static inline bool pawl_depot_complete(const struct pawl_slots *a)
+{
+	uint64_t made = pawl_load_acquire(&a->made); /* [M] */
+
+	return made == pawl_load_seq_cst(&a->fresh);
+}
+
+/* Takes up to n slots, the lowest of those in one word at a time, and new ones
+ * only if there are no others. Returns how many. */
+size_t pawl_depot_take(struct pawl_slots *a, uint32_t *slots, size_t n);
+
+/* Puts slots back; ends the process if one is here already, unless that may be, for
+ * memory is torn: see drain in slots.c. */
+void pawl_depot_put(struct pawl_slots *a, const uint32_t *slots, size_t n, bool torn);
+
+/* Takes a word's 64 slots if they are all here; puts them back. */
+bool pawl_depot_take_word(struct pawl_slots *a, uint64_t word);
+void pawl_depot_put_word(struct pawl_slots *a, uint64_t word, bool torn);
+
+#endif /* PAWL_LEASE_DEPOT_H */

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What becomes of a lease that is not simply its owner's. See pawl/lease.h for
+ * the states and I1 to I7.
+ *
+ * Order: every change of a word is a compare and swap, acquire and release, so
+ * all that happened to a lease happened before what happens next: [W]. A section
+ * ends with a store to a flag, which [K] reads. Between the change to LIMBO and
+ * [K] comes what makes sure that a lessee who missed that change is seen: the
+ * barrier, a full fence in the fenced mode, or nothing but the compiler's fence
+ * [B] on the lessee's own CPU.
+ */
+#include "lease/leases.h"
+
+struct pawl_lease_handle pawl_lease_refused = {
+	.flag = {.raw = 1},
+	.told = &pawl_lease_refused.slot,
+	.home = &pawl_lease_refused.slot,
+};
+
+/* Attempts before a lease that others keep changing counts as a hostage: so
+ * that acquiring ends. */
+enum { ATTEMPTS = 16 };
+
+/* A breaker that has slept between its look at a word and its compare and swap
+ * looks again: 2^34 versions could have come and gone, at one each 8 ns, in two
+ * minutes. */
+enum { STALE_NS = 1000 * 1000 * 1000 };
+
+/* Where it has not got a word for the CPU, a thread is nowhere. */
+static uint64_t cpu_now(const struct pawl_lease_handle *h)
+{
+	uint64_t cpu = pawl_cpu_now(h->told);
+
+	return cpu < LEASE_CPUS ? cpu : LEASE_NOWHERE;
+}
+
+static enum pawl_lease_state state_of(uint64_t word)
+{
+	return (enum pawl_lease_state)(word >> PAWL_LEASE_STATE_SHIFT & 3);
+}
+
+static uint64_t cpu_of(uint64_t word)
+{
+	return word >> PAWL_LEASE_LESSEE_BITS & ((1 << PAWL_LEASE_CPU_BITS) - 1);
+}
+
+static uint64_t lessee_of(uint64_t word)
+{
+	return word & LEASE_NOBODY;
+}
+
+/* I3: the word that follows. */
+static uint64_t after(uint64_t word, enum pawl_lease_state state, uint64_t cpu,
+		      uint64_t lessee)
+{
+	return (word & ~PAWL_LEASE_BINDING) + PAWL_LEASE_VERSION_ONE +
+	       ((uint64_t)state << PAWL_LEASE_STATE_SHIFT) +
+	       (cpu << PAWL_LEASE_LESSEE_BITS) + lessee;
+}
+
+static uint64_t free_after(uint64_t word)
+{
+	return after(word, PAWL_LEASE_FREE, 0, 0);
+}
+
+static bool change(struct pawl_lease *l, uint64_t from, uint64_t to)
+{
+	return pawl_cas_acq_rel(&l->word, from, to); /* [W] pairs with [W] */
+}
+
+uint64_t pawl_lease_generation;
+
+/* What a word's cpu is while somebody drains it. In the child of a fork the drains
+ * of the parent are just LIMBO: who drained it there will not come back to it, and
+ * who is inside says so as ever. (A word that nobody has touched for all of 256
+ * forks, one in the child of another, looks drained in the last of these.) */
+static uint64_t draining(void)
+{
+	return LEASE_DRAINING + pawl_lease_generation % LEASE_GENERATIONS;
+}
+
+static bool drained(uint64_t word)
+{
+	return state_of(word) == PAWL_LEASE_LIMBO &&
+	       (lessee_of(word) == LEASE_NOBODY || cpu_of(word) == draining());
+}
+
+/* I4: whether x, of LIMBO(c, x), is inside; what makes the answer final must
+ * have come before. */
+static bool occupied(const struct pawl_lease *l, uint64_t word)
+{
+	pawl_bare_light_fence(); /* [B] */
+	return pawl_load_acquire(&pawl_lease_handle_of(lessee_of(word))->flag) ==
+	       pawl_address(l); /* [K] pairs with [F] and [R] */
+}
+
+/* How h can have a lease that is in LIMBO, or about to be. */
+enum way { NO_WAY, OWN, LOCAL, FENCE, BARRIER };
+
+static enum way way_to(uint64_t word, const struct pawl_lease_handle *h, bool far)
+{
+	uint64_t cpu;
+
+	if (lessee_of(word) == h->id)
+		return OWN;
+	if (h->fenced)
+		return FENCE;
+	cpu = cpu_now(h);
+	if (cpu == cpu_of(word) && cpu != LEASE_NOWHERE)
+		return LOCAL;
+	return far ? BARRIER : NO_WAY;
+}
+
+/*
+ * I4: settles LIMBO(c, x), which the caller has read or written, for h. The way
+ * is looked for after that, and LOCAL means just this: a lessee who runs on this
+ * CPU later on sees the LIMBO that we saw.
+ */
+static enum pawl_lease_result settle(const struct pawl_lease *l, uint64_t word,
+				     const struct pawl_lease_handle *h, bool far,
+				     enum way *way)
+{
+	pawl_bare_light_fence(); /* [B] */
+	*way = way_to(word, h, far);
+	if (*way == OWN)
+		return PAWL_LEASE_OK;
+	if (*way == FENCE)
+		pawl_full_fence(); /* [E] pairs with [E] in enter */
+	if (*way == NO_WAY || (*way == BARRIER && !pawl_lease_barrier(cpu_of(word))))
+		return PAWL_LEASE_ELSEWHERE;
+	return occupied(l, word) ? PAWL_LEASE_HOSTAGE : PAWL_LEASE_OK;
+}
+
+/* What a lease that h has got counts as. */
+static void count(struct pawl_lease_handle *h, enum way way, bool broke)
+{
+	if (way == BARRIER)
+		pawl_lease_count(h, LEASE_BREAKS);
+	else if (way != NO_WAY && way != OWN)
+		pawl_lease_count(h, broke ? LEASE_TAKEOVERS : LEASE_FINISHES);
+}
+
+/*
+ * Makes *l the lease of h, whose flag says so already: with I2, success is being
+ * inside, for who breaks it after this sees that flag.
+ */
+static enum pawl_lease_result take(struct pawl_lease *l, struct pawl_lease_handle *h,
+				   bool far)
+{
+	uint64_t begun = far ? pawl_os_now() : 0;
+	int attempt;
+
+	for (attempt = 0; attempt < ATTEMPTS; attempt++) {
+		uint64_t word = pawl_load_acquire(&l->word); /* [W] */
+		enum pawl_lease_state state = state_of(word);
+		enum pawl_lease_result result;
+		enum way way = NO_WAY;
+		bool broke = false;
+
+		if (state == PAWL_LEASE_POISON)
+			return PAWL_LEASE_POISONED;
+		if (drained(word))
+			return PAWL_LEASE_HOSTAGE;
+		if (state == PAWL_LEASE_LEASED && lessee_of(word) == h->id && h->fenced)
+			return PAWL_LEASE_OK; /* I1, after [E] in enter */
+		if (state == PAWL_LEASE_LEASED && lessee_of(word) != h->id) {
+			uint64_t limbo = after(word, PAWL_LEASE_LIMBO, cpu_of(word),
+					       lessee_of(word));
+
+			if (way_to(word, h, far) == NO_WAY)
+				return PAWL_LEASE_ELSEWHERE;
+			if (!change(l, word, limbo))
+				continue;
+			word = limbo;
+			state = PAWL_LEASE_LIMBO;
+			broke = true;
+		}
+		if (state == PAWL_LEASE_LIMBO) {
+			result = settle(l, word, h, far, &way);
+			if (result != PAWL_LEASE_OK)
+				return result;
+			if (far && pawl_os_now() - begun > STALE_NS) {
+				begun = pawl_os_now();
+				continue;
+			}
+		}
+		if (change(l, word, after(word, PAWL_LEASE_LEASED, cpu_now(h), h->id))) {
+			count(h, way, broke);
+			return PAWL_LEASE_OK;
+		}
+	}
+	return PAWL_LEASE_HOSTAGE;
+}
+
+/* While a process forks, nobody gets inside by way of this file. */
+static pawl_atomic64 closed;
+
+/* The flag of h is *l's address by now. */
+static enum pawl_lease_result enter(struct pawl_lease *l, struct pawl_lease_handle *h,
+				    bool far)
+{
+	enum pawl_lease_result result = PAWL_LEASE_HOSTAGE;
+
+	if (h->fenced)
+		pawl_full_fence(); /* [E] pairs with [E] in settle */
+	else
+		pawl_light_fence(); /* [C] pairs with pawl_lease_close's caller's */
+	/* Relaxed: ordered by the fence. */
+	if (pawl_load_relaxed(&closed) == 0)
+		result = take(l, h, far);
+	if (result == PAWL_LEASE_OK) {
+		pawl_note_acquired(&l->word);
+		return result;
+	}
+	if (result == PAWL_LEASE_HOSTAGE)
+		pawl_lease_count(h, LEASE_HOSTAGES);
+	pawl_store_release(&h->flag, 0); /* [R] pairs with [K]; I5 */
+	return result;
+}
+
+enum pawl_lease_result pawl_lease_acquire_slow(struct pawl_lease *l,
+					       struct pawl_lease_handle *h)
+{
+	return enter(l, h, false);
+}
+
+enum pawl_lease_result pawl_lease_nested(struct pawl_lease_handle *h)
+{
+	pawl_lease_count(h, LEASE_NESTINGS);
+	return PAWL_LEASE_NESTED;
+}
+
+enum pawl_lease_result pawl_lease_seize(struct pawl_lease *l, struct pawl_lease_handle *h)
+{
+	/* Relaxed: only this thread stores to it (I5). */
+	if (pawl_load_relaxed(&h->flag) != 0)
+		return pawl_lease_nested(h);
+	pawl_store_release(&h->flag, pawl_address(l)); /* [F] pairs with [K] */
+	return enter(l, h, true);
+}
+
+enum pawl_lease_result pawl_lease_recover(struct pawl_lease *l,
+					  struct pawl_lease_handle *h)
+{
+	uint64_t word;
+
+	/* Relaxed: only this thread stores to it (I5). */
+	if (pawl_load_relaxed(&h->flag) != 0)
+		return pawl_lease_nested(h);
+	pawl_store_release(&h->flag, pawl_address(l)); /* [F] pairs with [K] */
+	word = pawl_load_acquire(&l->word);	       /* [W] */
+	pawl_note_acquired(&l->word);
+	if (state_of(word) == PAWL_LEASE_POISON &&
+	    change(l, word, after(word, PAWL_LEASE_LEASED, cpu_now(h), h->id)))
+		return PAWL_LEASE_OK;
+	pawl_store_release(&h->flag, 0); /* [R] pairs with [K]; I5 */
+	return PAWL_LEASE_ELSEWHERE;
+}
+
+void pawl_lease_abandon(struct pawl_lease_handle *h)
+{
+	/* Relaxed: the caller is the only one left to store to it. */
+	struct pawl_lease *l = pawl_pointer(pawl_load_relaxed(&h->flag));
+	uint64_t word;
+
+	if (l == NULL)
+		return;
+	pawl_note_releasing(&l->word);
+	/* Ends: all that others do to a lease with somebody inside is to make it
+	 * LIMBO, or to drain it in vain. */
+	for (;;) {
+		word = pawl_load_acquire(&l->word); /* [W] */
+		if (lessee_of(word) != h->id || (state_of(word) != PAWL_LEASE_LEASED &&
+						 state_of(word) != PAWL_LEASE_LIMBO))
+			break; /* it was not inside yet */
+		if (change(l, word, after(word, PAWL_LEASE_POISON, 0, 0))) {
+			pawl_lease_count(h, LEASE_POISONINGS);
+			break;
+		}
+	}
+	pawl_store_release(&h->flag, 0); /* [R] pairs with [K] */
+}
+
+void pawl_lease_exit(struct pawl_thread *self)
+{
+	struct pawl_lease_handle *h = self->lease;
+
+	self->lease = &pawl_lease_refused;
+	if (h == NULL || h == &pawl_lease_refused)
+		return;
+	pawl_lease_abandon(h);
+	pawl_lease_handle_free(h);
+}
+
+void pawl_lease_close(void)
+{
+	/* Relaxed: the caller passes the heavy fence. */
+	pawl_fetch_add_relaxed(&closed, 1);
+}
+
+void pawl_lease_reopen(void)
+{
+	/* Relaxed: who misses it is refused once too often. */
+	pawl_fetch_add_relaxed(&closed, (uint64_t)-1);
+}
+
+bool pawl_lease_closed(void)
+{
+	/* Relaxed: under the handles' lock, where it is changed too; or after a light
+	 * fence, whose partner comes after the change. */
+	return pawl_load_relaxed(&closed) != 0;
+}
+
+/*
+ * Breaks that have begun. The list only serves to end them early: a lease that
+ * is not on it, because there was no room, stays in LIMBO until somebody wants
+ * it. Drain takes a lease off the list before it goes away.
+ */
+enum { LIMBO_ROOM = 256 };
+
+static struct {
+	pawl_atomic64 lock;
+	uint64_t broken; /* how many ever, to tell those before a barrier */
+	unsigned count;
+	struct limbo {
+		struct pawl_lease *lease;
+		uint64_t word;	 /* LIMBO(c, x): if it is another, it is over */
+		uint64_t serial; /* of `broken` */
+	} list[LIMBO_ROOM];
+} limbo;
+
+void pawl_lease_break(struct pawl_lease *l)
+{
+	uint64_t word, to, signals;
+	bool room;
+
+	do {
+		word = pawl_load_acquire(&l->word); /* [W] */
+		if (state_of(word) != PAWL_LEASE_LEASED)
+			return;
+		to = after(word, PAWL_LEASE_LIMBO, cpu_of(word), lessee_of(word));
+	} while (!change(l, word, to)); /* ends: somebody else made progress */
+	signals = pawl_lease_lock(&limbo.lock);
+	room = limbo.count < LIMBO_ROOM;
+	if (room)
+		limbo.list[limbo.count++] = (struct limbo){l, to, ++limbo.broken};
+	pawl_lease_unlock(&limbo.lock, signals);
+	if (!room)
+		pawl_lease_poll();
+}
+
+unsigned pawl_lease_poll(void)
+{
+	unsigned i, kept = 0, settled = 0;
+	uint64_t before, signals;
+
+	signals = pawl_lease_lock(&limbo.lock);
+	before = limbo.broken;
+	i = limbo.count;
+	pawl_lease_unlock(&limbo.lock, signals);
+	/* [H] I4: one barrier, after all those breaks, for all of them. */
+	if (i == 0 || !pawl_lease_barrier_all())
+		return 0;
+	signals = pawl_lease_lock(&limbo.lock);
+	for (i = 0; i < limbo.count; i++) {
+		struct limbo *entry = &limbo.list[i];
+
+		/* A lease that is on the list is still there: see drain. */
+		if (pawl_load_acquire(&entry->lease->word) != entry->word) /* [W] */
+			continue;
+		if (entry->serial > before || occupied(entry->lease, entry->word))
+			limbo.list[kept++] = *entry;
+		else if (change(entry->lease, entry->word, free_after(entry->word)))
+			settled++;
+	}
+	limbo.count = kept;
+	pawl_lease_unlock(&limbo.lock, signals);
+	return settled;
+}
+
+static void take_off_the_list(const struct pawl_lease *l)
+{
+	unsigned i, kept = 0;
+	uint64_t signals;
+
+	signals = pawl_lease_lock(&limbo.lock);
+	for (i = 0; i < limbo.count; i++)
+		if (limbo.list[i].lease != l)
+			limbo.list[kept++] = limbo.list[i];
+	limbo.count = kept;
+	pawl_lease_unlock(&limbo.lock, signals);
+}
+
+void pawl_lease_forget(void)
+{
+	/* Relaxed: nobody else is there. */
+	pawl_store_relaxed(&limbo.lock, 0);
+	pawl_store_relaxed(&closed, 0);
+	limbo.count = 0;
+}
+
+/*
+ * Makes it LIMBO(DRAINING, x), which nobody settles but us, not even x. Returns
+ * that word; or DRAINED, if there was no x; or 0 if somebody else drains it.
+ */
+static uint64_t begin_drain(struct pawl_lease *l, uint64_t *was)
+{
+	uint64_t word, to;
+
+	do {
+		word = pawl_load_acquire(&l->word); /* [W] */
+		if (drained(word))
+			return 0;
+		*was = word;
+		switch (state_of(word)) {
+		case PAWL_LEASE_FREE:
+			to = after(word, PAWL_LEASE_LIMBO, 0, LEASE_NOBODY);
+			break;
+		case PAWL_LEASE_POISON: /* its cpu remembers that: see open */
+			to = after(word, PAWL_LEASE_LIMBO, LEASE_NOWHERE, LEASE_NOBODY);
+			break;
+		default:
+			to = after(word, PAWL_LEASE_LIMBO, draining(), lessee_of(word));
+		}
+	} while (!change(l, word, to)); /* ends: somebody else made progress */
+	return to;
+}
+
+bool pawl_lease_drain(struct pawl_lease *l, uint64_t ns)
+{
+	uint64_t until = pawl_os_now() + ns;
+	uint64_t was, word = begin_drain(l, &was);
+
+	if (word == 0)
+		return false;
+	if (lessee_of(word) != LEASE_NOBODY) {
+		bool sure = pawl_lease_barrier(cpu_of(was));
+
+		/* Ends by the clock at the latest. A lessee who exits inside makes
+		 * it POISON. */
+		while (!sure || occupied(l, word)) {
+			if (pawl_load_acquire(&l->word) != word) /* [W] */
+				return pawl_lease_drain(l, 0);
+			if (pawl_os_now() >= until) {
+				change(l, word,
+				       after(word, PAWL_LEASE_LIMBO, cpu_of(was),
+					     lessee_of(word)));
+				return false;
+			}
+			pawl_os_yield();
+		}
+		if (!change(l, word, after(word, PAWL_LEASE_LIMBO, 0, LEASE_NOBODY)))
+			return pawl_lease_drain(l, 0);
+	}
+	take_off_the_list(l);
+	pawl_note_acquired(&l->word);
+	return true;
+}
+
+void pawl_lease_open(struct pawl_lease *l)
+{
+	uint64_t word = pawl_load_acquire(&l->word); /* [W] */
+
+	if (!drained(word) || lessee_of(word) != LEASE_NOBODY)
+		return;
+	pawl_note_releasing(&l->word);
+	change(l, word,
+	       cpu_of(word) == LEASE_NOWHERE ? after(word, PAWL_LEASE_POISON, 0, 0)
+					     : free_after(word));
+}

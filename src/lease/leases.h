@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Leases from the inside: what lease.c, the state machine, asks of the rest,
+ * which lease_handle.c supplies on real hardware and sim/ in the simulator.
+ */
+#ifndef PAWL_LEASE_LEASES_H
+#define PAWL_LEASE_LEASES_H
+
+#include "os/os.h"
+
+#include <pawl/lease.h>
+
+enum {
+	/* In a word's cpu: bound to a thread only, so that nobody ever finds
+	 * himself there. And: somebody drains it, so that nobody may settle it;
+	 * one for each generation, modulo this many. */
+	LEASE_NOWHERE = (1 << PAWL_LEASE_CPU_BITS) - 1,
+	LEASE_GENERATIONS = 256,
+	LEASE_DRAINING = LEASE_NOWHERE - LEASE_GENERATIONS,
+	LEASE_CPUS = LEASE_DRAINING, /* real ones are below this */
+	/* A drained lease's lessee; so there are this many handles at most. */
+	LEASE_NOBODY = (1 << PAWL_LEASE_LESSEE_BITS) - 1,
+};
+
+/* Indices of a handle's counts. */
+enum lease_count {
+	LEASE_TAKEOVERS,
+	LEASE_FINISHES,
+	LEASE_BREAKS,
+	LEASE_HOSTAGES,
+	LEASE_NESTINGS,
+	LEASE_POISONINGS
+};
+void pawl_lease_count(struct pawl_lease_handle *h, enum lease_count what);
+
+/* The handle that lease words call id; id is not NOBODY. */
+struct pawl_lease_handle *pawl_lease_handle_of(uint64_t id);
+/* Lets a thread that comes later have the handle; its flag is 0. */
+void pawl_lease_handle_free(struct pawl_lease_handle *h);
+/* Stands in for the handle of a thread that cannot have one: always NESTED. */
+extern struct pawl_lease_handle pawl_lease_refused;
+
+/*
+ * The heavy fence against threads that run on one CPU, and their light fences;
+ * against all threads if cpu is no CPU, or CPUs cannot be told apart. False if
+ * the system refused.
+ */
+bool pawl_lease_barrier(uint64_t cpu);
+/* The same against all, for a domain whose acquires may be fenced. */
+bool pawl_lease_barrier_all(void);
+
+/* A lock that a signal handler may want as well: no signal comes while it is held.
+ * Returns what unlock wants back. */
+uint64_t pawl_lease_lock(pawl_atomic64 *guard);
+void pawl_lease_unlock(pawl_atomic64 *guard, uint64_t signals);
+
+/* The end of a handle's owner: poisons what it is inside. */
+void pawl_lease_exit(struct pawl_thread *self);
+/* If h is inside a lease, poisons that and takes h out of it. */
+void pawl_lease_abandon(struct pawl_lease_handle *h);
+
+/* Says what the calling thread's new handle is bound to, by the mode. */
+void pawl_lease_bind(struct pawl_lease_handle *h);
+void pawl_lease_mode_forget(void);
+
+/*
+ * How many forks lie between the first process and this one. What a thread was at
+ * when another one forked is over in the child, where that thread is not: it is of
+ * another generation.
+ */
+extern uint64_t pawl_lease_generation;
+
+/* Fork: from close to reopen nobody gets inside by the slow path. */
+void pawl_lease_close(void);
+void pawl_lease_reopen(void);
+bool pawl_lease_closed(void);
+/* Forgets whose breaks had begun; the child of a fork is on its own. */
+void pawl_lease_forget(void);
+
+#endif /* PAWL_LEASE_LEASES_H */

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* What leases are bound to in this process: chosen once, at the first use. */
+#include "sleep/fences.h"
+#include "lease/leases.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert((int)LEASE_CPUS <= (int)PAWL_FENCE_CPUS, "each can be aimed at");
+
+static const char *const names[] = {
+	[PAWL_LEASE_CPU] = "cpu",	[PAWL_LEASE_CID] = "cid",
+	[PAWL_LEASE_RDPID] = "rdpid",	[PAWL_LEASE_THREAD] = "thread",
+	[PAWL_LEASE_FENCED] = "fenced",
+};
+enum { MODES = sizeof(names) / sizeof(names[0]) };
+
+static struct {
+	pawl_atomic64 lock;
+	pawl_atomic64 chosen; /* not 0: the rest is there, and stays */
+	enum pawl_lease_mode mode;
+	unsigned ids;
+	bool aimed; /* a barrier can go to one CPU */
+} domain;
+
+const char *pawl_lease_mode_name(enum pawl_lease_mode mode)
+{
+	return (unsigned)mode < MODES ? names[mode] : "unknown";
+}
+
+static bool to_be_had(enum pawl_lease_mode mode)
+{
+	switch (mode) {
+	case PAWL_LEASE_CPU:
+		return pawl_os_cpu_word() != NULL && pawl_os_barrier_prepare() &&
+		       pawl_os_possible_cpus() <= LEASE_CPUS;
+	case PAWL_LEASE_CID:
+		return pawl_os_cid_word() != NULL && pawl_os_barrier_prepare() &&
+		       pawl_os_possible_cpus() <= LEASE_CPUS;
+	case PAWL_LEASE_RDPID:
+		return pawl_arch_has_cpu() && pawl_os_barrier_prepare() &&
+		       pawl_os_possible_cpus() <= LEASE_CPUS;
+	case PAWL_LEASE_THREAD:
+		return pawl_os_barrier_prepare();
+	case PAWL_LEASE_FENCED:
+		return true;
+	}
+	return false;
+}
+
+/* The best there is: concurrency ids only for who asks, for breaking a lease
+ * that is bound to one disturbs every CPU. */
+static enum pawl_lease_mode best(void)
+{
+	static const enum pawl_lease_mode ladder[] = {PAWL_LEASE_CPU, PAWL_LEASE_RDPID,
+						      PAWL_LEASE_THREAD};
+	size_t i;
+
+	for (i = 0; i < sizeof(ladder) / sizeof(ladder[0]); i++)
+		if (to_be_had(ladder[i]))
+			return ladder[i];
+	return PAWL_LEASE_FENCED;
+}
+
+static enum pawl_lease_mode wanted(void)
+{
+	const char *name = getenv("PAWL_LEASE_MODE");
+	unsigned mode;
+
+	if (name == NULL || name[0] == '\0')
+		return best();
+	for (mode = 0; mode < MODES; mode++)
+		if (strcmp(name, names[mode]) == 0)
+			break;
+	if (mode < MODES && to_be_had((enum pawl_lease_mode)mode))
+		return (enum pawl_lease_mode)mode;
+	pawl_os_complain("pawl: PAWL_LEASE_MODE=");
+	pawl_os_complain(name);
+	pawl_os_complain(mode < MODES ? " is not to be had on this system"
+				      : " is none of cpu, cid, rdpid, thread, fenced");
+	pawl_os_complain("; unset it for the best there is, which is used now\n");
+	return best();
+}
+
+/* Requires the lock. */
+static void settle_on(enum pawl_lease_mode mode)
+{
+	bool by_cpu = mode == PAWL_LEASE_CPU || mode == PAWL_LEASE_RDPID;
+
+	domain.mode = mode;
+	domain.aimed = by_cpu && pawl_os_barrier_cpu_prepare();
+	if (mode == PAWL_LEASE_THREAD ||
+	    (mode == PAWL_LEASE_FENCED && pawl_os_cpu_word() == NULL))
+		domain.ids = LEASE_NOBODY;
+	else
+		domain.ids = pawl_os_possible_cpus();
+	pawl_store_release(&domain.chosen, 1); /* [D] pairs with [D] */
+}
+
+static void start(void)
+{
+	uint64_t signals;
+
+	if (pawl_load_acquire(&domain.chosen) != 0) /* [D] */
+		return;
+	signals = pawl_lease_lock(&domain.lock);
+	/* Relaxed: stored under the lock only. */
+	if (pawl_load_relaxed(&domain.chosen) == 0)
+		settle_on(wanted());
+	pawl_lease_unlock(&domain.lock, signals);
+}
+
+int pawl_lease_choose(enum pawl_lease_mode mode)
+{
+	uint64_t signals = pawl_lease_lock(&domain.lock);
+	int error = 0;
+
+	/* Relaxed: stored under the lock only. */
+	if (pawl_load_relaxed(&domain.chosen) != 0)
+		error = domain.mode == mode ? 0 : EBUSY;
+	else if (!to_be_had(mode))
+		error = ENOTSUP;
+	else
+		settle_on(mode);
+	pawl_lease_unlock(&domain.lock, signals);
+	return error;
+}
+
+enum pawl_lease_mode pawl_lease_mode(void)
+{
+	start();
+	return domain.mode;
+}
+
+unsigned pawl_lease_ids(void)
+{
+	start();
+	return domain.ids;
+}
+
+void pawl_lease_bind(struct pawl_lease_handle *h)
+{
+	static const uint32_t nowhere = LEASE_NOWHERE;
+	const uint32_t *cpu = NULL;
+
+	start();
+	h->fenced = domain.mode == PAWL_LEASE_FENCED;
+	h->slot = h->id % domain.ids;
+	/* NULL also for a thread that the system keeps no word for: its leases
+	 * are bound to itself alone. */
+	if (domain.mode == PAWL_LEASE_CPU || domain.mode == PAWL_LEASE_FENCED)
+		cpu = pawl_os_cpu_word();
+	else if (domain.mode == PAWL_LEASE_CID)
+		cpu = pawl_os_cid_word();
+	h->home = cpu != NULL ? cpu : &h->slot;
+	h->told = cpu != NULL && !h->fenced ? cpu : &nowhere;
+	if (domain.mode == PAWL_LEASE_RDPID)
+		h->home = h->told = NULL;
+}
+
+bool pawl_lease_barrier(uint64_t cpu)
+{
+	if (domain.aimed && cpu < LEASE_CPUS && pawl_heavy_fence_cpu((unsigned)cpu))
+		return true;
+	return pawl_lease_barrier_all();
+}
+
+bool pawl_lease_barrier_all(void)
+{
+	if (domain.mode != PAWL_LEASE_FENCED)
+		return pawl_heavy_fence();
+	pawl_full_fence();
+	return true;
+}
+
+void pawl_lease_mode_forget(void)
+{
+	/* Relaxed: nobody else is there. */
+	pawl_store_relaxed(&domain.lock, 0);
+}

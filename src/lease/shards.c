@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The contention manager: who works where, and for how long shards live.
+ *
+ * A record stands before each shard, on lines of its own: what only slow paths
+ * touch. There is one keeper at most at any time, who drains, grows and shrinks;
+ * nobody waits to become it. In the child of a fork the parent's keeper is not there,
+ * and memory is not that of one moment: the first to keep house in a generation puts
+ * right whatever a keeper may have been at.
+ */
+#include "lease/leases.h"
+#include "os/os.h"
+
+#include <pawl/runtime.h>
+#include <pawl/shards.h>
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+	FEW = 64,	      /* failures in a round that make no shard */
+	PATIENCE = 16,	      /* quiet rounds before half the shared shards are tried */
+	MOST_PATIENCE = 1024, /* it doubles with each trial */
+	IDLE = 2,	      /* rounds without an operation before a shard is drained */
+	WINDOW = 64,	      /* attempts in which half the hostages are forgotten */
+	MOST_SHARED = 512,
+	MS = 1000000,
+};
+
+struct record {
+	PAWL_SEQUESTER pawl_atomic64 born; /* when it came into use */
+	uint64_t seen;			   /* keeper: the sign of life, last time */
+	uint64_t idle;			   /* keeper: rounds since it moved */
+	bool closed;			   /* keeper: the lease is drained */
+
+	/* Of a home; written by the threads of its id. Relaxed throughout: counts
+	 * that steer a policy, or are shown, where a lost one does no harm. */
+	pawl_atomic64 detour;	       /* entries still to go to the shared side */
+	pawl_atomic64 attempts, grave; /* to enter, slowly; hostages of late */
+	pawl_atomic64 yields, hostages, overflows;
+};
+
+static struct record *record_of(const struct pawl_shard *s)
+{
+	return (struct record *)(uintptr_t)s - 1;
+}
+
+static struct pawl_shard *shared(const struct pawl_shards *p, uint64_t index)
+{
+	return (struct pawl_shard *)(p->shared + index * p->stride);
+}
+
+int pawl_shards_create(struct pawl_shards *p, const struct pawl_shards_plan *plan)
+{
+	const size_t line = _Alignof(struct record);
+	uint64_t own = 0, more = 1;
+	char *memory;
+
+	memset(p, 0, sizeof(*p));
+	p->plan = *plan;
+	p->plan.chain = plan->chain == 0 ? 1 : plan->chain;
+	p->ids = pawl_lease_ids();
+	p->leased = plan->kind == PAWL_SHARDS_LEASED;
+	p->at_random = plan->kind == PAWL_SHARDS_RANDOM;
+	p->stride = (plan->bytes + line - 1) / line * line + sizeof(struct record);
+	p->patience = PATIENCE;
+	if (p->leased)
+		own = (uint64_t)p->ids * p->plan.chain;
+	else /* threads that are spread at random need room to miss each other */
+		while (more < p->ids * (p->at_random ? 4u : 1u) && more < MOST_SHARED)
+			more *= 2;
+	p->most = more - 1;
+	p->mapped = (own + more) * p->stride;
+	memory = pawl_os_reserve(p->mapped);
+	if (memory == NULL)
+		return ENOMEM;
+	p->own = memory + sizeof(struct record);
+	p->shared = p->own + own * p->stride;
+	return 0;
+}
+
+void pawl_shards_destroy(struct pawl_shards *p)
+{
+	uint64_t i, used = pawl_shards_used(p);
+
+	/* Nobody is inside; this takes the leases out of the limbo list. */
+	for (i = 0; i < used; i++)
+		pawl_lease_drain(&pawl_shards_own(p, i)->lease, (uint64_t)1000 * MS);
+	pawl_os_release(p->own - sizeof(struct record), p->mapped);
+}
+
+uint64_t pawl_shards_used(const struct pawl_shards *p)
+{
+	return pawl_load_acquire(&p->top); /* [T] pairs with [B] */
+}
+
+/* Entering. */
+
+/* Relaxed: see struct record. */
+static void count(pawl_atomic64 *word, uint64_t n)
+{
+	pawl_store_relaxed(word, pawl_load_relaxed(word) + n);
+}
+
+/* Whether the plan has spare shards, and hostages are no rarity of late. */
+static bool wants_spare(const struct pawl_shards *p, const struct record *home)
+{
+	/* Relaxed: see struct record. */
+	return p->plan.chain > 1 && pawl_load_relaxed(&home->grave) >= 2;
+}
+
+/* The home cannot be had: a spare shard, or else NULL, and the shared side for a
+ * while. */
+static struct pawl_shard *elsewhere(struct pawl_shards *p, struct pawl_lease_handle *h,
+				    uint64_t id, struct record *home)
+{
+	unsigned link;
+
+	count(&home->hostages, 1);
+	count(&home->grave, 1);
+	for (link = 1; wants_spare(p, home) && link < p->plan.chain; link++) {
+		struct pawl_shard *s = pawl_shards_own(p, id + (uint64_t)link * p->ids);
+
+		if (pawl_lease_seize(&s->lease, h) == PAWL_LEASE_OK)
+			return s;
+	}
+	/* Relaxed: see struct record. */
+	pawl_store_relaxed(&home->detour, PAWL_SHARDS_DETOUR);
+	return NULL;
+}
+
+/* A thread died inside: the shard is what drain makes of it. Without a drain
+ * nobody uses it again. */
+static bool recover(struct pawl_shards *p, struct pawl_shard *s,
+		    struct pawl_lease_handle *h)
+{
+	if (p->plan.drain == NULL || pawl_lease_recover(&s->lease, h) != PAWL_LEASE_OK)
+		return false;
+	p->plan.drain(s, p->plan.owner);
+	return true;
+}
+
+static struct pawl_shard *enter(struct pawl_shards *p, struct pawl_lease_handle *h,
+				struct record **counts)
+{
+	int yields;
+
+	/* Ends: each turn but the last has yielded, and those are counted. */
+	for (yields = 0;; yields++) {
+		/* Perhaps we came back on another CPU, where all is well. */
+		uint64_t id = pawl_cpu_now(h->home);
+		struct pawl_shard *s = pawl_shards_own(p, id);
+		struct record *home = record_of(s);
+
+		*counts = home;
+		/* Relaxed here and below: see struct record. */
+		if (pawl_load_relaxed(&home->detour) > 0) {
+			count(&home->detour, (uint64_t)-1);
+			return NULL;
+		}
+		count(&home->attempts, 1);
+		if (pawl_load_relaxed(&home->attempts) % WINDOW == 0)
+			pawl_store_relaxed(&home->grave,
+					   pawl_load_relaxed(&home->grave) / 2);
+		switch (pawl_lease_seize(&s->lease, h)) {
+		case PAWL_LEASE_OK:
+			return s;
+		case PAWL_LEASE_NESTED:
+			return NULL;
+		case PAWL_LEASE_POISONED:
+			return recover(p, s, h) ? s : elsewhere(p, h, id, home);
+		case PAWL_LEASE_HOSTAGE:
+		case PAWL_LEASE_ELSEWHERE: /* we are, by now */
+			break;
+		}
+		if (pawl_load_relaxed(&p->frozen) != 0)
+			return NULL;
+		if (yields == PAWL_SHARDS_YIELDS || wants_spare(p, home))
+			return elsewhere(p, h, id, home);
+		count(&home->yields, 1);
+		pawl_os_yield();
+	}
+}
+
+/* Makes the shard one of those that pawl_shards_used counts. */
+static void note(struct pawl_shards *p, const struct pawl_shard *s)
+{
+	uint64_t index = (uint64_t)((const char *)s - p->own) / p->stride, top;
+
+	/* Relaxed: it only grows, and the swap is ordered. */
+	while ((top = pawl_load_relaxed(&p->top)) <= index &&
+	       !pawl_cas_release(&p->top, top, index + 1)) /* [B] pairs with [T] */
+		;
+}
+
+struct pawl_shard *pawl_shards_enter_slow(struct pawl_shards *p,
+					  struct pawl_lease_handle *h)
+{
+	struct record *home;
+	struct pawl_shard *s;
+
+	pawl_shards_tick(p);
+	s = enter(p, h, &home);
+	note(p, (struct pawl_shard *)(home + 1));
+	if (s == NULL)
+		count(&home->overflows, 1);
+	return s;
+}
+
+/* Relaxed: changes with the lease held, and is looked at by the keeper, who then
+ * takes the lease, and for statistics. */
+static bool in_use(const struct pawl_shard *s)
+{
+	return pawl_load_relaxed(&record_of(s)->born) != 0;
+}
+
+void pawl_shards_note_use(struct pawl_shards *p, struct pawl_shard *s)
+{
+	pawl_store_relaxed(&s->used, 1); /* Relaxed: see exit. */
+	if (in_use(s))
+		return;
+	pawl_store_relaxed(&record_of(s)->born, pawl_os_now()); /* Relaxed: in_use. */
+	note(p, s);
+	pawl_fetch_add_release(&p->births, 1); /* [N] pairs with [M] */
+}
+
+/* Keeping house. */
+
+/* Ends what a keeper was at, ourselves or one whom fork left behind: only keepers
+ * close leases. */
+static void tidy_up(struct pawl_shards *p)
+{
+	uint64_t i, used = pawl_shards_used(p);
+
+	for (i = 0; i < used; i++) {
+		struct pawl_shard *s = pawl_shards_own(p, i);
+
+		pawl_lease_open(&s->lease);
+		record_of(s)->closed = false;
+	}
+	pawl_store_relaxed(&p->frozen, 0); /* Relaxed: a hint to those refused. */
+}
+
+/* A signal handler must not keep house while its thread does, or is inside: it
+ * would wait for the thread it interrupted. */
+static __thread volatile bool keeping __attribute__((tls_model("initial-exec")));
+
+static bool may_keep(void)
+{
+	/* Relaxed: our own thread's. */
+	return !keeping && pawl_load_relaxed(&pawl_lease_self()->flag) == 0;
+}
+
+/* False: somebody else is keeper, or we should not be. */
+static bool begin_keeping(struct pawl_shards *p)
+{
+	/* Relaxed: the swap orders the keeper. */
+	uint64_t was = pawl_load_relaxed(&p->keeper);
+	uint64_t now = 2 * pawl_lease_generation + 1;
+
+	if (was == now || !may_keep())
+		return false;
+	keeping = true;
+	if (!pawl_cas_acquire(&p->keeper, was, now)) { /* [K] */
+		keeping = false;
+		return false;
+	}
+	if (was / 2 != pawl_lease_generation)
+		tidy_up(p);
+	return true;
+}
+
+static void end_keeping(struct pawl_shards *p)
+{
+	/* [E] pairs with the next [K] */
+	pawl_store_release(&p->keeper, 2 * pawl_lease_generation);
+	keeping = false;
+}
+
+/* Relaxed: whether it moves is all we ask. A shared shard's data begins, by
+ * convention, with a word that does when it is used. */
+static uint64_t first_word(const struct pawl_shard *s)
+{
+	return pawl_load_relaxed((const pawl_atomic64 *)(s + 1));
+}
+
+static void age_shared(struct pawl_shard *s)
+{
+	struct record *r = record_of(s);
+	uint64_t now = first_word(s);
+
+	r->idle = now == r->seen ? r->idle + 1 : 0;
+	r->seen = now;
+}
+
+/* Relaxed: a use that crosses with this shows in the next round. */
+static void age_leased(struct pawl_shard *s, uint64_t now)
+{
+	struct record *r = record_of(s);
+	bool young = now - pawl_load_relaxed(&r->born) <
+		     (uint64_t)PAWL_SHARDS_LIFE_MS * MS;
+
+	r->idle = pawl_load_relaxed(&s->used) != 0 || young ? 0 : r->idle + 1;
+	pawl_store_relaxed(&s->used, 0);
+}
+
+static void tell_drained(const struct pawl_shards *p)
+{
+	if (p->plan.drained != NULL)
+		p->plan.drained(p->plan.owner);
+}
+
+/* Whether to drain it: if idle, or, if all, unless nobody can be inside: who comes
+ * in for the first time may bring something with him before it is in use. */
+static bool to_drain(const struct pawl_shard *s, bool all)
+{
+	/* Relaxed: who comes in after this look comes too late. */
+	bool had = (pawl_load_relaxed(&s->lease.word) & PAWL_LEASE_BINDING) != 0;
+
+	return all ? in_use(s) || had : in_use(s) && record_of(s)->idle >= IDLE;
+}
+
+/*
+ * Drains the shards in use whose idle is IDLE or more, or all. All their leases are
+ * broken with one barrier, and given up with another. False if a shard stays as it
+ * is, for somebody is inside.
+ */
+static bool drain_shards(struct pawl_shards *p, bool all)
+{
+	struct pawl_lease_handle *h = pawl_lease_self();
+	uint64_t i, used = pawl_shards_used(p);
+	bool any = false, every = true;
+
+	for (i = 0; i < used; i++) {
+		struct pawl_shard *s = pawl_shards_own(p, i);
+
+		if (!to_drain(s, all))
+			continue;
+		pawl_lease_break(&s->lease);
+		any = true;
+	}
+	if (!any)
+		return true;
+	pawl_lease_poll();
+	for (i = 0; i < used; i++) {
+		struct pawl_shard *s = pawl_shards_own(p, i);
+		enum pawl_lease_result result;
+
+		if (!to_drain(s, all))
+			continue;
+		/* Most are free by now; a lease that was in limbo before us is not. */
+		result = pawl_lease_seize(&s->lease, h);
+		if (result == PAWL_LEASE_OK)
+			p->plan.drain(s, p->plan.owner);
+		else if (result != PAWL_LEASE_POISONED || !recover(p, s, h)) {
+			every = false;
+			continue;
+		}
+		/* Relaxed, both: with the lease held (I2). */
+		pawl_store_relaxed(&record_of(s)->born, 0);
+		pawl_store_relaxed(&s->used, 0);
+		pawl_lease_break(&s->lease); /* not ours to keep */
+		pawl_lease_release(&s->lease, h);
+	}
+	pawl_lease_poll();
+	tell_drained(p);
+	return every;
+}
+
+static void maintain_leased(struct pawl_shards *p)
+{
+	uint64_t i, used = pawl_shards_used(p), now = pawl_os_now();
+
+	if (p->plan.drain == NULL)
+		return;
+	for (i = 0; i < used; i++)
+		age_leased(pawl_shards_own(p, i), now);
+	drain_shards(p, false);
+}
+
+/*
+ * Halves the number of shared shards if the upper half is not used, or, on trial,
+ * if there have been no failures to speak of for long; the next trial is after
+ * twice as long. Relaxed throughout: counts, and a mask that is right whatever
+ * it is.
+ */
+static void maintain_shared(struct pawl_shards *p)
+{
+	uint64_t mask = pawl_load_relaxed(&p->mask), half = mask / 2, i;
+	uint64_t failures = pawl_load_relaxed(&p->failures);
+	bool unused = true;
+
+	count(&p->salt, 1);
+	p->quiet = failures - pawl_load_relaxed(&p->failures_then) < FEW ? p->quiet + 1
+									 : 0;
+	pawl_store_relaxed(&p->failures_then, failures);
+	for (i = half + 1; i <= mask; i++) {
+		age_shared(shared(p, i));
+		unused &= record_of(shared(p, i))->idle >= IDLE;
+	}
+	if (mask == 0 || !(unused || p->quiet >= p->patience))
+		return;
+	p->quiet = 0;
+	if (unused)
+		p->patience = PATIENCE;
+	else if (p->patience < MOST_PATIENCE)
+		p->patience *= 2;
+	pawl_store_relaxed(&p->mask, half);
+	/* What stragglers leave there is drained next time, or found when the
+	 * shard is in use again. */
+	for (i = half + 1; p->plan.drain != NULL && i <= p->most; i++)
+		if (first_word(shared(p, i)) != 0)
+			p->plan.drain(shared(p, i), p->plan.owner);
+	tell_drained(p);
+}
+
+void pawl_shards_maintain(struct pawl_shards *p)
+{
+	if (!begin_keeping(p))
+		return;
+	if (p->leased)
+		maintain_leased(p);
+	else
+		maintain_shared(p);
+	end_keeping(p);
+}
+
+void pawl_shards_tick(struct pawl_shards *p)
+{
+	/* Relaxed: whoever moves it does the round, and [K] orders rounds. */
+	uint64_t now = pawl_os_now(), due = pawl_load_relaxed(&p->due);
+
+	if (now >= due &&
+	    pawl_cas_relaxed(&p->due, due, now + (uint64_t)PAWL_SHARDS_TICK_MS * MS))
+		pawl_shards_maintain(p);
+}
+
+int pawl_shards_reclaim(struct pawl_shards *p)
+{
+	uint64_t i;
+	bool every;
+
+	if (p->plan.drain == NULL)
+		return ENOTSUP;
+	if (!may_keep())
+		return EDEADLK;
+	if (!begin_keeping(p))
+		return EBUSY;
+	every = drain_shards(p, true);
+	for (i = 0; !p->leased && i <= p->most; i++)
+		p->plan.drain(shared(p, i), p->plan.owner);
+	end_keeping(p);
+	return every ? 0 : EBUSY;
+}
+
+void pawl_shards_contended(struct pawl_shards *p)
+{
+	uint64_t failures, mask;
+
+	pawl_shards_tick(p);
+	/* Relaxed throughout, as in maintain_shared. */
+	failures = pawl_fetch_add_relaxed(&p->failures, 1) + 1;
+	mask = pawl_load_relaxed(&p->mask);
+	if (failures - pawl_load_relaxed(&p->failures_then) < FEW || mask == p->most)
+		return;
+	if (pawl_cas_relaxed(&p->mask, mask, mask * 2 + 1)) {
+		pawl_store_relaxed(&p->failures_then, failures);
+		count(&p->salt, 1);
+	}
+}
+
+/* Closes the leases of all shards in use that are not closed yet. */
+static bool close_all(struct pawl_shards *p, uint64_t until)
+{
+	uint64_t i, used = pawl_shards_used(p);
+
+	for (i = 0; i < used; i++)
+		if (!record_of(pawl_shards_own(p, i))->closed)
+			pawl_lease_break(&pawl_shards_own(p, i)->lease);
+	pawl_lease_poll();
+	/* Not while a process forks: in the child, p->top counts what is closed. */
+	pawl_light_fence(); /* [F] pairs with the heavy one before a fork */
+	for (i = 0; i < used && !pawl_lease_closed(); i++) {
+		struct pawl_shard *s = pawl_shards_own(p, i);
+		uint64_t now = pawl_os_now();
+
+		if (record_of(s)->closed)
+			continue;
+		if (!pawl_lease_drain(&s->lease, now < until ? until - now : 0))
+			return false;
+		record_of(s)->closed = true;
+	}
+	if (i < used)
+		return false;
+	return true;
+}
+
+bool pawl_shards_frozen(struct pawl_shards *p, uint64_t ns, void (*look)(void *argument),
+			void *argument)
+{
+	uint64_t until = pawl_os_now() + ns, births;
+	bool closed;
+
+	if (!begin_keeping(p))
+		return false;
+	pawl_store_relaxed(&p->frozen, 1); /* Relaxed: a hint to those refused. */
+	do {
+		/* A shard that came into use before the look ended, by the clock of
+		 * anybody who could tell, shows in births: [M] pairs with [N]. */
+		births = pawl_load_acquire(&p->births); /* [M] */
+		closed = close_all(p, until);
+		if (closed)
+			look(argument);
+	} while (closed && pawl_load_acquire(&p->births) != births); /* [M] */
+	tidy_up(p);
+	end_keeping(p);
+	return closed;
+}
+
+void pawl_shards_stats(struct pawl_shards *p, struct pawl_shards_stats *stats)
+{
+	uint64_t i, used = pawl_shards_used(p);
+
+	*stats = (struct pawl_shards_stats){.shards = 0};
+	pawl_lease_stats(&stats->leases);
+	/* Relaxed: statistics. */
+	stats->failures = pawl_load_relaxed(&p->failures);
+	if (!p->leased)
+		stats->shards = pawl_load_relaxed(&p->mask) + 1;
+	for (i = 0; i < used; i++) {
+		struct pawl_shard *s = pawl_shards_own(p, i);
+		struct record *r = record_of(s);
+
+		/* Relaxed, as above. */
+		stats->shards += in_use(s);
+		stats->yields += pawl_load_relaxed(&r->yields);
+		stats->hostages += pawl_load_relaxed(&r->hostages);
+		stats->overflows += pawl_load_relaxed(&r->overflows);
+	}
+}

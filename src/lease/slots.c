@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/* The slow paths of slots.h: between shards and depot. */
+#include "lease/depot.h"
+#include "lease/leases.h"
+#include "os/os.h"
+#include "sleep/parking.h"
+
+#include <errno.h>
+#include <string.h>
+
+/*
+ * Whether shards and depot may be of different moments: the child of a fork has the
+ * memory of others who were moving slots as it was here and there. Of a slot that
+ * seems to be in two places, both are right: nobody has it here.
+ */
+static bool torn(void)
+{
+	return pawl_lease_generation != 0;
+}
+
+/* Empties a shard into the depot; see struct pawl_shards_plan. */
+static void drain(struct pawl_shard *shard, void *owner)
+{
+	struct pawl_slots *a = owner;
+	struct pawl_slots_shard *s = (struct pawl_slots_shard *)shard;
+	uint32_t slots[PAWL_SLOTS_CACHE];
+	uint64_t head;
+	size_t n = 0;
+
+	if (a->shards.leased) {
+		n = pawl_load_relaxed(&s->state); /* Relaxed: the lease is held. */
+		memcpy(slots, s->slot, n * sizeof(slots[0]));
+		pawl_store_release(&s->state, 0); /* [C] of slots.h */
+	} else {
+		uint64_t top;
+
+		do
+			head = pawl_load_acquire(&s->state); /* [G] */
+		while (!pawl_cas_acquire(&s->state, head,    /* [G] */
+					 (head | (PAWL_SLOTS_TAG - 1)) + 1));
+		pawl_note_acquired(&s->state);
+		/* Relaxed: the list is ours now. */
+		for (top = head & PAWL_SLOTS_TOP; top != 0;
+		     top = pawl_load_relaxed(&a->links[top - 1]))
+			slots[n++] = (uint32_t)(top - 1);
+	}
+	if (n > 0)
+		pawl_fetch_add_relaxed(&a->moved, 1); /* Relaxed: see take_from_shards. */
+	pawl_depot_put(a, slots, n, torn());
+}
+
+int pawl_slots_create(struct pawl_slots *a, enum pawl_shards_kind kind, uint64_t limit)
+{
+	const struct pawl_shards_plan plan = {
+		.kind = kind,
+		.bytes = sizeof(struct pawl_slots_shard),
+		.drain = drain,
+		.owner = a,
+	};
+	uint64_t words = (limit + 63) / 64, links;
+	int error;
+
+	memset(a, 0, sizeof(*a));
+	if (limit == 0 || limit >= PAWL_SLOTS_LIMIT)
+		return EINVAL;
+	error = pawl_shards_create(&a->shards, &plan);
+	if (error != 0)
+		return error;
+	links = kind == PAWL_SHARDS_LEASED ? 0 : limit;
+	a->limit = limit;
+	a->mapped = (words + (words + 63) / 64 + links) * sizeof(pawl_atomic64);
+	a->words = pawl_os_reserve(a->mapped);
+	if (a->words == NULL) {
+		pawl_shards_destroy(&a->shards);
+		return ENOMEM;
+	}
+	a->summary = a->words + words;
+	a->links = a->summary + (words + 63) / 64;
+	return 0;
+}
+
+void pawl_slots_destroy(struct pawl_slots *a)
+{
+	pawl_shards_destroy(&a->shards);
+	pawl_os_release(a->words, a->mapped);
+}
+
+/*
+ * Keeps others from trimming. A thread that was at it when it ended, or when another
+ * one forked, has left word of what it had taken.
+ */
+static enum pawl_lease_result begin_trim(struct pawl_slots *a,
+					 struct pawl_lease_handle *h)
+{
+	enum pawl_lease_result result = pawl_lease_seize(&a->trim, h);
+	uint64_t word;
+
+	if (result != PAWL_LEASE_POISONED)
+		return result;
+	result = pawl_lease_recover(&a->trim, h);
+	if (result != PAWL_LEASE_OK)
+		return result;
+	for (word = a->trim_first; word < a->trim_end; word++)
+		pawl_depot_put_word(a, word, torn());
+	a->trim_end = a->trim_first;
+	return PAWL_LEASE_OK;
+}
+
+/* Takes from the depot; *sure is false if somebody has taken slots from it that he
+ * does not keep. */
+static size_t take_untrimmed(struct pawl_slots *a, uint32_t *slots, size_t n, bool *sure)
+{
+	struct pawl_lease_handle *h = pawl_lease_self();
+	enum pawl_lease_result result = begin_trim(a, h);
+	/* First: who completes it later has shown what he put there. In the child of a
+	 * fork nobody may be left to complete it. */
+	bool complete = pawl_depot_complete(a) || torn();
+	size_t taken = pawl_depot_take(a, slots, n);
+
+	*sure = result == PAWL_LEASE_OK && complete;
+	if (result == PAWL_LEASE_OK)
+		pawl_lease_release(&a->trim, h);
+	return taken;
+}
+
+/* A thread that was off the CPU for all its patience must not take that for others'
+ * time: so often it looks, at least. */
+enum { YIELDS = 16, LOOKS = 64 };
+
+/* Lets others go on: at first by a yield, then for a millisecond. */
+static void pause(unsigned turn)
+{
+	const uint64_t ms = 1000000;
+	const pawl_atomic64 nobody = PAWL_ZERO;
+	struct pawl_deadline deadline;
+
+	if (turn < YIELDS) {
+		pawl_os_yield();
+		return;
+	}
+	deadline = pawl_deadline_in(ms);
+	pawl_os_sleep(&nobody, 0, &deadline);
+}
+
+/*
+ * The depot is empty: takes what is in shards. If somebody may have slots that he does
+ * not keep (he is inside a shard, trims, or came first to what we drained), looks
+ * again, for a bounded time; and not if that somebody is who this handler interrupted.
+ */
+static size_t take_from_shards(struct pawl_slots *a, uint32_t *slots, size_t n)
+{
+	uint64_t until = pawl_os_now() + (uint64_t)PAWL_SLOTS_PATIENCE_MS * 1000000;
+	unsigned turn;
+
+	for (turn = 0;; turn++) {
+		/* Before the look: what came back in time is found by the last one,
+		 * however long this thread is off the CPU in between. */
+		bool last = turn >= LOOKS && pawl_os_now() >= until;
+		/* Relaxed: whether we drained some ourselves; of others, a hint. */
+		uint64_t moved = pawl_load_relaxed(&a->moved);
+		int error = pawl_shards_reclaim(&a->shards);
+		bool sure;
+		size_t taken = take_untrimmed(a, slots, n, &sure);
+
+		sure &= error == 0 && pawl_load_relaxed(&a->moved) == moved;
+		if (taken > 0 || sure || error == EDEADLK || last)
+			return taken;
+		pause(turn);
+	}
+}
+
+/* Makes n slots, which are ours, one list, and puts that in front of a shard's. */
+static void push_all(struct pawl_slots *a, const uint32_t *slots, size_t n)
+{
+	struct pawl_slots_shard *s = (struct pawl_slots_shard *)pawl_shards_shared(
+		&a->shards);
+	uint64_t head;
+	size_t i;
+
+	/* Relaxed, here and below: [P] publishes the links. */
+	for (i = 0; i + 1 < n; i++)
+		pawl_store_relaxed(&a->links[slots[i]], slots[i + 1] + 1u);
+	do {
+		head = pawl_load_relaxed(&s->state);
+		if (head % PAWL_SLOTS_TAG / PAWL_SLOTS_ONE + n > PAWL_SLOTS_CACHE) {
+			pawl_depot_put(a, slots, n, false);
+			return;
+		}
+		pawl_store_relaxed(&a->links[slots[n - 1]], head & PAWL_SLOTS_TOP);
+		pawl_note_releasing(&s->state);
+	} while (!pawl_cas_release(
+		&s->state, head, /* [P] */
+		((head + n * PAWL_SLOTS_ONE + PAWL_SLOTS_TAG) & ~PAWL_SLOTS_TOP) |
+			(slots[0] + 1u)));
+}
+
+uint32_t pawl_slots_get_slow(struct pawl_slots *a, struct pawl_slots_shard *s,
+			     struct pawl_lease_handle *h)
+{
+	uint32_t slots[PAWL_SLOTS_BATCH];
+	size_t n;
+
+	if (s != NULL) {
+		size_t i;
+
+		/* Inside, so that a fork waits until all have arrived. */
+		n = pawl_depot_take(a, slots, PAWL_SLOTS_BATCH);
+		for (i = 1; i < n; i++)
+			s->slot[i - 1] = slots[n - i];		  /* the lowest on top */
+		pawl_store_release(&s->state, n > 0 ? n - 1 : 0); /* [C] */
+		pawl_shards_exit(&a->shards, &s->base, h);
+	} else if (a->shards.leased) {
+		n = pawl_depot_take(a, slots, 1);
+	} else {
+		n = pawl_depot_take(a, slots, PAWL_SLOTS_BATCH);
+		if (n > 1)
+			push_all(a, slots + 1, n - 1);
+	}
+	if (n == 0)
+		n = take_from_shards(a, slots, 1);
+	pawl_shards_tick(&a->shards);
+	return n > 0 ? slots[0] : PAWL_SLOTS_NONE;
+}
+
+void pawl_slots_put_slow(struct pawl_slots *a, uint32_t slot, struct pawl_slots_shard *s,
+			 struct pawl_lease_handle *h)
+{
+	const size_t rest = PAWL_SLOTS_CACHE - PAWL_SLOTS_BATCH;
+
+	if (s != NULL) {
+		pawl_store_release(&s->state, rest); /* [C] */
+		pawl_depot_put(a, s->slot + rest, PAWL_SLOTS_BATCH, torn());
+		s->slot[rest] = slot;
+		pawl_store_release(&s->state, rest + 1); /* [C] */
+		pawl_shards_exit(&a->shards, &s->base, h);
+	} else {
+		pawl_depot_put(a, &slot, 1, false);
+	}
+	pawl_shards_tick(&a->shards);
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* What the shard at hand has; it may be less than asked for. */
+static size_t get_some(struct pawl_slots *a, uint32_t *slots, size_t n)
+{
+	struct pawl_lease_handle *h = pawl_lease_self();
+	struct pawl_slots_shard *s = (struct pawl_slots_shard *)pawl_shards_enter(
+		&a->shards, h);
+	size_t taken = 0;
+
+	if (s != NULL) {
+		uint64_t count = pawl_load_relaxed(&s->state); /* Relaxed: the lease. */
+
+		taken = smaller(n, count);
+		memcpy(slots, s->slot + count - taken, taken * sizeof(slots[0]));
+		pawl_store_release(&s->state, count - taken); /* [C] */
+		pawl_shards_exit(&a->shards, &s->base, h);
+	} else if (!a->shards.leased) {
+		while (taken < n && pawl_slots_pop(a, &slots[taken]))
+			taken++;
+	}
+	return taken;
+}
+
+size_t pawl_slots_get_batch(struct pawl_slots *a, uint32_t *slots, size_t n)
+{
+	size_t taken = get_some(a, slots, n), more = 1;
+
+	while (taken < n && more > 0) {
+		more = pawl_depot_take(a, slots + taken, n - taken);
+		if (more == 0)
+			more = take_from_shards(a, slots + taken, n - taken);
+		taken += more;
+	}
+	return taken;
+}
+
+void pawl_slots_put_batch(struct pawl_slots *a, const uint32_t *slots, size_t n)
+{
+	struct pawl_lease_handle *h = pawl_lease_self();
+	struct pawl_slots_shard *s = (struct pawl_slots_shard *)pawl_shards_enter(
+		&a->shards, h);
+	size_t put = 0;
+
+	if (s != NULL) {
+		uint64_t count = pawl_load_relaxed(&s->state); /* Relaxed: the lease. */
+
+		put = smaller(n, PAWL_SLOTS_CACHE - count);
+		memcpy(s->slot + count, slots, put * sizeof(slots[0]));
+		pawl_store_release(&s->state, count + put); /* [C] */
+		pawl_shards_exit(&a->shards, &s->base, h);
+	} else if (!a->shards.leased) {
+		while (put < n && pawl_slots_push(a, slots[put]))
+			put++;
+	}
+	pawl_depot_put(a, slots + put, n - put, false);
+}
+
+uint64_t pawl_slots_peak(const struct pawl_slots *a)
+{
+	return pawl_load_seq_cst(&a->fresh) * 64;
+}
+
+void pawl_slots_each_idle(struct pawl_slots *a,
+			  void (*idle)(uint64_t first, uint64_t slots, void *argument),
+			  void *argument)
+{
+	const uint64_t most = 64; /* words out of reach for others at a time */
+	struct pawl_lease_handle *h = pawl_lease_self();
+	uint64_t words = pawl_load_seq_cst(&a->fresh), first, end, i;
+
+	/* Inside, each time, so that a fork waits until all are back. */
+	for (first = 0; first < words && begin_trim(a, h) == PAWL_LEASE_OK;
+	     first = end + 1) {
+		a->trim_first = a->trim_end = first;
+		for (end = first; end < words && end - first < most; end++) {
+			if (!pawl_depot_take_word(a, end))
+				break;
+			a->trim_end = end + 1;
+		}
+		if (end > first)
+			idle(first * 64, (end - first) * 64, argument);
+		for (i = first; i < end; i++) {
+			a->trim_first = i + 1;
+			pawl_depot_put_word(a, i, false);
+		}
+		pawl_lease_release(&a->trim, h);
+		if (end - first == most)
+			end--; /* stopped for no reason of the word's */
+	}
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* The end of a thread's dealings with pawl; the same for every back end. */
+#include "lease/leases.h"
+
+#include <pawl/runtime.h>
+
+void pawl_thread_exit(struct pawl_thread *self)
+{
+	self->exited = true;
+	/* Ends when the successor that was let in last gets to run. */
+	pawl_await_eq_acquire(&self->overlap_grant, 0,
+			      PAWL_SPIN); /* [E] of hemlock_overlap.h */
+	pawl_lease_exit(self);
+	while (self->free_nodes != NULL) {
+		struct pawl_node *node = self->free_nodes;
+
+		self->free_nodes = node->free_next;
+		pawl_node_free(node);
+	}
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* The operating system's side of the runtime, for Linux with glibc. */
+#define _GNU_SOURCE
+#include "os/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static int membarrier(int command, unsigned flags, unsigned cpu)
+{
+	int saved = errno;
+	int result = (int)syscall(SYS_membarrier, command, flags, cpu);
+
+	errno = saved;
+	return result;
+}
+
+bool pawl_os_barrier_prepare(void)
+{
+	return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+bool pawl_os_barrier(void)
+{
+	return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+/* The rseq flavour is the one that can be aimed; it is a barrier as well. */
+bool pawl_os_barrier_cpu_prepare(void)
+{
+	return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0;
+}
+
+bool pawl_os_barrier_cpu(unsigned cpu)
+{
+	return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, MEMBARRIER_CMD_FLAG_CPU,
+			  cpu) == 0;
+}
+
+/*
+ * The area that glibc 2.35 and later registers with the kernel for each thread.
+ * The layout is the kernel's, given here because its header's grows. Never
+ * cpu_id_start: some allocators keep something else there.
+ */
+struct rseq_area {
+	uint32_t cpu_id_start, cpu_id;
+	uint64_t rseq_cs;
+	uint32_t flags, node_id, mm_cid;
+};
+#ifndef AT_RSEQ_FEATURE_SIZE
+#define AT_RSEQ_FEATURE_SIZE 27 /* the kernel's; older C libraries lack it */
+#endif
+enum { RSEQ_WITH_CID = 28, RSEQ_FIRST = 20, RSEQ_OLD = 32 };
+
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned __rseq_size __attribute__((weak));
+
+static const struct rseq_area *rseq_area(void)
+{
+	if (&__rseq_size == NULL || __rseq_size == 0)
+		return NULL;
+	return (const struct rseq_area *)((char *)__builtin_thread_pointer() +
+					  __rseq_offset);
+}
+
+const uint32_t *pawl_os_cpu_word(void)
+{
+	const struct rseq_area *area = rseq_area();
+
+	/* Negative: this thread is not registered, though others are. */
+	if (area == NULL || (int32_t)area->cpu_id < 0)
+		return NULL;
+	return &area->cpu_id;
+}
+
+const uint32_t *pawl_os_cid_word(void)
+{
+	/* glibc says how much of the area it knows, not how much the kernel
+	 * fills: of the area's first 32 bytes, all that it has. */
+	bool filled = __rseq_size >= RSEQ_WITH_CID && __rseq_size != RSEQ_OLD;
+
+	if (pawl_os_cpu_word() == NULL)
+		return NULL;
+	if (!filled && (__rseq_size == RSEQ_FIRST || __rseq_size == RSEQ_OLD))
+		filled = getauxval(AT_RSEQ_FEATURE_SIZE) >= RSEQ_WITH_CID;
+	return filled ? &rseq_area()->mm_cid : NULL;
+}
+
+/* "0-3" or "0-3,8-11": one more than the last number. */
+unsigned pawl_os_possible_cpus(void)
+{
+	int saved = errno;
+	int file = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
+	char text[256];
+	ssize_t length = file >= 0 ? read(file, text, sizeof(text)) : -1, i;
+	unsigned last = 0;
+
+	if (file >= 0)
+		close(file);
+	errno = saved;
+	for (i = 0; i < length; i++)
+		if (text[i] >= '0' && text[i] <= '9')
+			last = 10 * last + (unsigned)(text[i] - '0');
+		else if (text[i] != '\n')
+			last = 0;
+	/* Without that file any number may come: most systems' limit, then. */
+	return length > 0 && length < (ssize_t)sizeof(text) ? last + 1 : CPU_SETSIZE;
+}
+
+static const uint32_t *low_half(const pawl_atomic64 *word)
+{
+	const bool big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+
+	return (const uint32_t *)&word->raw + big_endian;
+}
+
+bool pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
+		   const struct pawl_deadline *deadline)
+{
+	int clock = deadline != NULL && deadline->realtime ? FUTEX_CLOCK_REALTIME : 0;
+	int saved = errno;
+	bool timed_out;
+
+	/* EAGAIN, EINTR: the caller looks again, as after any wake-up. */
+	timed_out = syscall(SYS_futex, low_half(word), FUTEX_WAIT_BITSET_PRIVATE | clock,
+			    expected, deadline != NULL ? &deadline->time : NULL, NULL,
+			    FUTEX_BITSET_MATCH_ANY) != 0 &&
+		    errno == ETIMEDOUT;
+	errno = saved;
+	return !timed_out;
+}
+
+void pawl_os_wake(const pawl_atomic64 *word)
+{
+	int saved = errno;
+
+	syscall(SYS_futex, low_half(word), FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	errno = saved;
+}
+
+/* The kernel's sets, of 64 signals: the C library's functions leave out its own. */
+static void set_signals(const uint64_t *to, uint64_t *was)
+{
+	int saved = errno;
+
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, to, was, sizeof(*to));
+	errno = saved;
+}
+
+uint64_t pawl_os_block_signals(void)
+{
+	const uint64_t all = ~(uint64_t)0;
+	uint64_t was = 0;
+
+	set_signals(&all, &was);
+	return was;
+}
+
+void pawl_os_restore_signals(uint64_t blocked)
+{
+	set_signals(&blocked, NULL);
+}
+
+void pawl_os_yield(void)
+{
+	sched_yield();
+}
+
+unsigned pawl_os_cpus(void)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		return (unsigned)CPU_COUNT(&set);
+	return 2; /* more CPUs than the set has room for, surely */
+}
+
+unsigned pawl_os_cpu(void)
+{
+	const uint32_t *word = pawl_os_cpu_word();
+	unsigned cpu = 0;
+
+	if (word != NULL)
+		return *(const volatile uint32_t *)word;
+	getcpu(&cpu, NULL);
+	return cpu;
+}
+
+unsigned pawl_os_node(void)
+{
+	unsigned node = 0;
+
+	/* The two came into the area together. */
+	if (pawl_os_cid_word() != NULL)
+		return *(const volatile uint32_t *)&rseq_area()->node_id;
+	getcpu(NULL, &node);
+	return node;
+}
+
+/* glibc's registry of thread-local destructors; uses up no pthread key. */
+extern int __cxa_thread_atexit_impl(void (*run)(void *), void *argument, void *library);
+extern void *__dso_handle;
+
+bool pawl_os_at_thread_exit(void (*run)(void *argument), void *argument)
+{
+	return __cxa_thread_atexit_impl(run, argument, &__dso_handle) == 0;
+}
+
+uint64_t pawl_os_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t pawl_os_process(void)
+{
+	return (uint64_t)getpid();
+}
+
+void *pawl_os_reserve(size_t bytes)
+{
+	int saved = errno;
+	void *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	errno = saved;
+	return start == MAP_FAILED ? NULL : start;
+}
+
+void pawl_os_release(void *start, size_t bytes)
+{
+	munmap(start, bytes);
+}
+
+size_t pawl_os_discard(void *start, size_t bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uintptr_t first = ((uintptr_t)start + page - 1) / page * page;
+	uintptr_t end = ((uintptr_t)start + bytes) / page * page;
+	int saved = errno;
+	bool done = end > first &&
+		    madvise((void *)first, end - first, MADV_DONTNEED) == 0;
+
+	errno = saved;
+	return done ? end - first : 0;
+}
+
+uint64_t pawl_os_until(const struct pawl_deadline *deadline)
+{
+	const int64_t second = 1000000000, hour = 3600;
+	struct timespec now;
+	int64_t seconds, ns;
+
+	clock_gettime(deadline->realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC, &now);
+	seconds = deadline->time.tv_sec - now.tv_sec;
+	if (seconds > hour)
+		return (uint64_t)(hour * second);
+	ns = seconds * second + deadline->time.tv_nsec - now.tv_nsec;
+	return seconds >= 0 && ns > 0 ? (uint64_t)ns : 0;
+}
+
+void pawl_os_complain(const char *text)
+{
+	size_t left = strlen(text);
+
+	while (left > 0) {
+		ssize_t done = write(STDERR_FILENO, text, left);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return;
+		text += done;
+		left -= (size_t)done;
+	}
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What pawl asks of the operating system; one file per system implements it.
+ * Nothing here sets errno.
+ */
+#ifndef PAWL_OS_OS_H
+#define PAWL_OS_OS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include <pawl/atomic.h>
+
+/*
+ * Prepares pawl_os_barrier. Returns false if the system has or allows no such
+ * thing, for whatever reason. Call it any number of times.
+ */
+bool pawl_os_barrier_prepare(void);
+
+/*
+ * Makes every running thread of this process pass a full memory barrier
+ * between call and return. Returns false, having done nothing, unless
+ * pawl_os_barrier_prepare has returned true.
+ */
+bool pawl_os_barrier(void);
+
+/*
+ * The same for threads that run on one CPU, of those that have pawl_os_cpu_word
+ * say so: who is elsewhere, or not running, has passed or will pass a barrier
+ * on the way there. False, having done nothing, where the system cannot.
+ */
+bool pawl_os_barrier_cpu_prepare(void);
+bool pawl_os_barrier_cpu(unsigned cpu);
+
+/*
+ * Where the system keeps the number of the CPU that the calling thread runs on,
+ * up to date whenever that thread looks; NULL if it does not for this thread.
+ */
+const uint32_t *pawl_os_cpu_word(void);
+
+/* The same for the thread's concurrency id: no two running threads have the same
+ * one, and all are less than the number of threads, and of CPUs. */
+const uint32_t *pawl_os_cid_word(void);
+
+/* How many CPUs there can ever be; their numbers are less. */
+unsigned pawl_os_possible_cpus(void);
+
+/*
+ * Arranges that run(argument) is called when the calling thread exits, while
+ * its thread-local storage is still there. Returns false if that is not
+ * possible, such as for want of memory.
+ */
+bool pawl_os_at_thread_exit(void (*run)(void *argument), void *argument);
+
+/* A time to stop waiting at, on one of the two clocks people use. */
+struct pawl_deadline {
+	bool realtime; /* CLOCK_REALTIME, else CLOCK_MONOTONIC */
+	struct timespec time;
+};
+
+/*
+ * Sleeps if *word is `expected`, until pawl_os_wake(word), or for no reason at
+ * all; not at all if it is something else. Compares the low 32 bits. Returns
+ * false if the deadline passed first; no deadline is NULL. Signals do not end
+ * a sleep in any way that shows.
+ */
+bool pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
+		   const struct pawl_deadline *deadline);
+
+/* Wakes one thread that sleeps on this word. The word itself may be gone; then
+ * nothing happens, or somebody else wakes up for no reason. */
+void pawl_os_wake(const pawl_atomic64 *word);
+
+/* Keeps all signals from the calling thread, until restore: for what a handler must
+ * not find half done. Returns what was blocked before. */
+uint64_t pawl_os_block_signals(void);
+void pawl_os_restore_signals(uint64_t blocked);
+
+/* Lets another thread have this CPU, if one waits for it. */
+void pawl_os_yield(void);
+
+/* How many CPUs this process may use. */
+unsigned pawl_os_cpus(void);
+
+/* The CPU and the NUMA node this thread runs on, or did a moment ago; 0 if
+ * unknown. */
+unsigned pawl_os_cpu(void);
+unsigned pawl_os_node(void);
+
+/* Nanoseconds on a clock that never goes back. */
+uint64_t pawl_os_now(void);
+
+/* Which process this is: fork makes another. */
+uint64_t pawl_os_process(void);
+
+/* Address space with zeros, that becomes memory where it is written to; NULL if
+ * there is none. Release takes both back. */
+void *pawl_os_reserve(size_t bytes);
+void pawl_os_release(void *start, size_t bytes);
+
+/* Gives the memory of the whole pages between start and end back; they are zero
+ * when next read. Returns how many bytes these were. */
+size_t pawl_os_discard(void *start, size_t bytes);
+
+/* Nanoseconds until the deadline, at most an hour's; 0 if it has come. */
+uint64_t pawl_os_until(const struct pawl_deadline *deadline);
+
+/* Writes the text to stderr, as far as that is possible. */
+void pawl_os_complain(const char *text);
+
+#endif /* PAWL_OS_OS_H */

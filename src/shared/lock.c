@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The mutex between processes. See region.h for V1, V2, M1 to M5 and the
+ * orders. pawl check runs this file and agents.c as they are, with threads
+ * that are killed at every step.
+ */
+#include "shared/region.h"
+
+#include "os/shared.h"
+
+#include <pawl/thread.h>
+
+#include <errno.h>
+
+/* A waiter polls this long before it sleeps: about what the sleep would cost. */
+enum { SPIN_NS = 4000 };
+/* It sleeps no longer than this before it asks whether who is ahead still
+ * lives; longer each time. */
+enum { FIRST_LOOK_NS = 4 * 1000 * 1000, LAST_LOOK_NS = 64 * 1000 * 1000 };
+
+enum turn {
+	TURN_WAIT, /* for `ahead`, whose thread lives */
+	TURN_FREE, /* ahead has departed */
+	TURN_DEAD, /* ahead died inside */
+	TURN_LOST, /* nothing fits: corrupt, or the queue has moved on meanwhile */
+};
+
+/*
+ * Follows *ahead over those that died waiting (M3). The walk ends: it goes back
+ * in the order of arrival, and meets no agent twice.
+ */
+static enum turn look(struct region *r, struct region_mutex *m, uint64_t *ahead, bool ask)
+{
+	unsigned steps;
+
+	for (steps = 0; steps <= r->agent_count; steps++) {
+		struct region_agent *agent = region_agent_of(r, *ahead);
+		uint64_t further;
+
+		if (agent == NULL)
+			return TURN_LOST;
+		if (pawl_load_acquire(&m->depart) == *ahead) /* [A] */
+			return TURN_FREE;
+		if (pawl_region_lives(agent, *ahead, ask))
+			return TURN_WAIT;
+		/* Again: what was done in its name before is seen by now, [G]. */
+		if (pawl_load_acquire(&m->depart) == *ahead) /* [A] */
+			return TURN_FREE;
+		if (pawl_load_acquire(&m->owner) == *ahead) /* [P] */
+			return TURN_DEAD;
+		further = pawl_load_acquire(&agent->ahead);	/* [P] */
+		if (pawl_load_acquire(&agent->value) != *ahead) /* [P] */
+			return TURN_LOST;
+		*ahead = further;
+	}
+	return TURN_LOST;
+}
+
+void pawl_region_wake_slow(struct region_entry *entry)
+{
+	/* Lowered before the count is raised: a sleeper whose mark this takes
+	 * away had read the count before, and finds it changed. */
+	if (pawl_exchange_acq_rel(&entry->asleep, 0) == 0) /* [K] */
+		return;
+	pawl_fetch_add_release(&entry->wakes, 1); /* [K] */
+	pawl_os_wake_shared(&entry->wakes);
+}
+
+/* The mutex is ours, because of `turn`: goes in; and out again if it is lost. A
+ * corrupt one is lost from now on: who comes after us must not wait for us. */
+static int enter(struct region *r, struct region_agent *me, unsigned index, uint64_t mine,
+		 enum turn turn)
+{
+	struct region_mutex *m = &r->mutexes[index];
+	/* Relaxed: owners' alone (M5), and the last one's writes are seen. */
+	bool lost = turn == TURN_LOST || pawl_load_relaxed(&m->state) == MUTEX_LOST;
+
+	/* Relaxed, both: before the owner, in region_enter. */
+	if (lost)
+		pawl_store_relaxed(&m->state, MUTEX_LOST);
+	else if (turn == TURN_DEAD)
+		pawl_store_relaxed(&m->state, MUTEX_INCONSISTENT);
+	region_enter(m, me, mine);
+	if (lost) {
+		region_depart(r, m, index, mine);
+		return ENOTRECOVERABLE;
+	}
+	return turn == TURN_DEAD ? EOWNERDEAD : 0;
+}
+
+int pawl_region_try(struct region *r, struct region_agent *me, unsigned index)
+{
+	struct region_mutex *m = &r->mutexes[index];
+	uint64_t last, ahead, mine;
+	enum turn turn;
+
+	last = ahead = pawl_load_acquire(&m->arrive); /* [P] */
+	turn = look(r, m, &ahead, true);
+	if (turn == TURN_WAIT)
+		return EBUSY;
+	if (turn == TURN_LOST)
+		/* While arrive stays, so do the records that were read (M4). */
+		return pawl_load_acquire(&m->arrive) == last ? ENOTRECOVERABLE
+							     : EBUSY; /* [P] */
+	mine = region_draw(r, me);
+	pawl_store_release(&me->ahead, ahead);		 /* [P] */
+	if (!pawl_cas_acq_rel(&m->arrive, last, mine)) { /* [P] */
+		pawl_store_release(&me->ahead, 0);	 /* [P] */
+		return EBUSY;
+	}
+	/* arrive stayed, so nobody came between: still our turn (M2). */
+	return enter(r, me, index, mine, turn);
+}
+
+static bool departed(const struct region_mutex *m, const struct region_entry *entry,
+		     uint64_t value)
+{
+	return pawl_load_acquire(&entry->hint) == value || /* [B] */
+	       pawl_load_acquire(&m->depart) == value;	   /* [A] */
+}
+
+/* Waits for `ahead` to depart or to leave, but not for long: the caller looks
+ * again. Ends by itself, for the sleep is bounded. */
+static enum pawl_wake rest(struct region *r, unsigned index, uint64_t ahead,
+			   const struct pawl_deadline *deadline, uint64_t ns)
+{
+	struct region_mutex *m = &r->mutexes[index];
+	struct region_entry *entry = region_entry_of(r, index, ahead);
+	struct region_agent *agent = region_agent_of(r, ahead);
+	struct pawl_spin spin;
+	uint64_t wakes;
+
+	pawl_spin_begin(&spin, SPIN_NS);
+	while (pawl_spin_again(&spin))
+		if (departed(m, entry, ahead))
+			return PAWL_WOKEN;
+	wakes = pawl_load_acquire(&entry->wakes); /* [K] */
+	/* Relaxed: [K] below. */
+	pawl_store_relaxed(&entry->asleep, 1);
+	if (!pawl_os_barrier_all()) /* [K] */
+		/* Relaxed: who misses it misses us, and we look again. */
+		pawl_store_relaxed(r->fenced, 1);
+	if (departed(m, entry, ahead) || !pawl_region_lives(agent, ahead, false))
+		return PAWL_WOKEN;
+	return pawl_os_sleep_shared(&entry->wakes, (uint32_t)wakes, deadline, ns);
+}
+
+int pawl_region_lock(struct region *r, struct region_agent *me, unsigned index,
+		     const struct pawl_deadline *deadline)
+{
+	struct region_mutex *m = &r->mutexes[index];
+	uint64_t mine = region_draw(r, me), ahead, published, ns = FIRST_LOOK_NS;
+	enum pawl_wake woken = PAWL_WOKEN;
+	enum turn turn;
+
+	/* Not an exchange: whom we wait for must be known to all before anybody
+	 * can come to wait for us. Ends: each failure is another's arrival. */
+	do {
+		published = pawl_load_acquire(&m->arrive);	  /* [P] */
+		pawl_store_release(&me->ahead, published);	  /* [P] */
+	} while (!pawl_cas_acq_rel(&m->arrive, published, mine)); /* [P] */
+
+	/* Ends: who is ahead departs, or is found gone, and then the one before
+	 * it; there are only so many, and nobody comes between. */
+	ahead = published;
+	while ((turn = look(r, m, &ahead, woken != PAWL_WOKEN)) == TURN_WAIT) {
+		if (ahead != published) {
+			pawl_store_release(&me->ahead, ahead); /* [P] M3 */
+			published = ahead;
+		}
+		if (woken == PAWL_LATE) {
+			/* As if we had died: who waits for us goes on to wait
+			 * for who is ahead of us. */
+			pawl_store_release(&me->who, AGENT_LEFT); /* [W] */
+			region_wake(r, region_entry_of(r, index, mine));
+			return ETIMEDOUT;
+		}
+		woken = rest(r, index, ahead, deadline, ns);
+		if (woken == PAWL_LOOK && ns < LAST_LOOK_NS)
+			ns *= 2;
+	}
+	return enter(r, me, index, mine, turn);
+}
+
+/* The agent that owns the mutex; right if that is one of the caller's own. */
+static const struct region_agent *owner_of(const struct region *r, unsigned index)
+{
+	const struct region_mutex *m = &r->mutexes[index];
+	/* In this order: who departed after us had said before that it owns it. */
+	uint64_t last = pawl_load_acquire(&m->depart); /* [A] */
+	/* Relaxed: a thread sees its own stores. */
+	uint64_t owner = pawl_load_relaxed(&m->owner);
+	const struct region_agent *agent = region_agent_of(r, owner);
+
+	if (agent == NULL || owner < pawl_load_relaxed(&agent->first) || owner == last)
+		return NULL;
+	return agent;
+}
+
+bool pawl_region_owns(const struct region *r, uint64_t name, unsigned index)
+{
+	const struct region_agent *agent = owner_of(r, index);
+
+	/* Relaxed: as in owner_of. */
+	return agent != NULL && pawl_load_relaxed(&agent->who) == name;
+}
+
+bool pawl_region_holds(const struct region *r, const struct region_agent *agent)
+{
+	unsigned i;
+
+	for (i = 0; i < r->mutex_count; i++)
+		if (owner_of(r, i) == agent)
+			return true;
+	return false;
+}
+
+int pawl_region_consistent(struct region *r, unsigned index)
+{
+	struct region_mutex *m = &r->mutexes[index];
+
+	/* Relaxed: ours. */
+	if (pawl_load_relaxed(&m->state) != MUTEX_INCONSISTENT)
+		return EINVAL;
+	pawl_store_relaxed(&m->state, MUTEX_CONSISTENT);
+	return 0;
+}

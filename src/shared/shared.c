@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl/shared.h for the threads of this process: which agent a thread has in
+ * which region, and what becomes of it at exit and fork.
+ *
+ * A thread has a seat for each agent. It needs a second agent in a region only
+ * for a timed wait while it holds something: such a wait may leave its agent
+ * behind, and with it what that agent holds.
+ */
+#include "shared/shared.h"
+
+#include "os/shared.h"
+#include "sleep/parking.h"
+
+#include <pawl/backend/debug.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+struct seat {
+	uint64_t serial; /* of the attachment; it may be gone */
+	struct region_agent *agent;
+	struct seat *next;
+};
+
+/* This thread's dealings with regions. */
+static __thread struct {
+	uint64_t serial; /* of the attachment used last; 0 is none's */
+	struct region_agent *agent;
+	uint64_t first, span; /* the agent's values: first + 0..span */
+	uint64_t next;	      /* the one it draws next: region_next, at hand */
+	uint64_t name;	      /* of this thread; 0 until it is asked for */
+	struct seat *seats;
+	bool exit_arranged;
+} mine __attribute__((tls_model("initial-exec")));
+
+static struct pawl_shared *attachments;
+static pawl_atomic64 guard; /* of the list */
+static uint64_t serials;    /* under the guard */
+
+/* What agent.user says of an attachment: unlike other processes' ones. */
+static uint64_t user_of(uint64_t serial)
+{
+	return pawl_os_process() << 32 | serial;
+}
+
+void pawl_shared_enlist(struct pawl_shared *s)
+{
+	pawl_guard_lock(&guard);
+	s->serial = ++serials;
+	s->next = attachments;
+	attachments = s;
+	pawl_guard_unlock(&guard);
+}
+
+static void forget_seat(struct seat **at)
+{
+	struct seat *seat = *at;
+
+	if (mine.agent == seat->agent)
+		mine.serial = 0;
+	*at = seat->next;
+	free(seat);
+}
+
+/* Gives back what this process has through an attachment, or EBUSY. Requires the
+ * guard. Relaxed: of this process, which is not using them. */
+static int free_agents(struct pawl_shared *s)
+{
+	struct region_agent *agent, *end = s->r.agents + s->r.agent_count;
+	uint64_t user = user_of(s->serial);
+
+	for (agent = s->r.agents; agent < end; agent++)
+		if (pawl_load_relaxed(&agent->user) == user &&
+		    pawl_region_holds(&s->r, agent) &&
+		    pawl_region_lives(agent, UINT64_MAX, true))
+			return EBUSY;
+	for (agent = s->r.agents; agent < end; agent++)
+		if (pawl_load_relaxed(&agent->user) == user &&
+		    pawl_load_relaxed(&agent->ahead) == 0 &&
+		    pawl_region_lives(agent, UINT64_MAX, true))
+			pawl_region_free(agent);
+	return 0;
+}
+
+int pawl_shared_delist(struct pawl_shared *s)
+{
+	struct pawl_shared **at = &attachments;
+	struct seat **seat = &mine.seats;
+	int error;
+
+	pawl_guard_lock(&guard);
+	error = free_agents(s);
+	if (error == 0) {
+		while (*at != s)
+			at = &(*at)->next;
+		*at = s->next;
+	}
+	pawl_guard_unlock(&guard);
+	while (error == 0 && *seat != NULL)
+		if ((*seat)->serial == s->serial)
+			forget_seat(seat);
+		else
+			seat = &(*seat)->next;
+	return error;
+}
+
+/* Gives this thread's agents back, but for those that hold something: others
+ * will find that their thread is gone. */
+static void leave(void *unused)
+{
+	struct pawl_shared *s;
+
+	(void)unused;
+	pawl_guard_lock(&guard);
+	while (mine.seats != NULL) {
+		for (s = attachments; s != NULL; s = s->next)
+			if (s->serial == mine.seats->serial &&
+			    !pawl_region_holds(&s->r, mine.seats->agent))
+				pawl_region_free(mine.seats->agent);
+			else if (s->serial == mine.seats->serial)
+				pawl_note_releasing(s); /* to who finds us gone */
+		forget_seat(&mine.seats);
+	}
+	pawl_guard_unlock(&guard);
+}
+
+/* The child of a fork is another thread, and has no agents yet. */
+static void forked(void)
+{
+	while (mine.seats != NULL)
+		forget_seat(&mine.seats);
+	mine.serial = 0;
+	mine.name = 0;
+	pawl_store_relaxed(&guard, 0); /* Relaxed: nobody else is there */
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, forked);
+}
+
+static uint64_t my_name(void)
+{
+	if (__builtin_expect(mine.name == 0, false))
+		mine.name = pawl_os_thread_name();
+	return mine.name;
+}
+
+static struct seat *new_seat(struct pawl_shared *s)
+{
+	struct seat *seat = malloc(sizeof(*seat));
+
+	if (seat == NULL)
+		return NULL;
+	if (!mine.exit_arranged)
+		mine.exit_arranged = pawl_os_at_thread_exit(leave, NULL);
+	/* For each process once is enough; for a forked one the first is here. */
+	if (!pawl_os_barrier_all_prepare())
+		pawl_store_relaxed(s->r.fenced, 1); /* Relaxed: set for good */
+	seat->agent = pawl_region_claim(&s->r, my_name());
+	if (seat->agent == NULL) {
+		free(seat);
+		return NULL;
+	}
+	/* Relaxed: for this process. */
+	pawl_store_relaxed(&seat->agent->user, user_of(s->serial));
+	seat->serial = s->serial;
+	seat->next = mine.seats;
+	mine.seats = seat;
+	return seat;
+}
+
+/* This thread's agent in the region, one that holds nothing if `idle`; NULL if
+ * there is none to be had. */
+static struct region_agent *find_agent(struct pawl_shared *s, bool idle)
+{
+	struct seat *seat;
+
+	for (seat = mine.seats; seat != NULL; seat = seat->next)
+		if (seat->serial == s->serial &&
+		    (!idle || !pawl_region_holds(&s->r, seat->agent)))
+			break;
+	if (seat == NULL)
+		seat = new_seat(s);
+	return seat != NULL ? seat->agent : NULL;
+}
+
+/* Makes it the agent that the short ways use; all that they know of it changes
+ * together, and after the last value it has drawn. */
+static void keep_at_hand(const struct pawl_shared *s, struct region_agent *agent)
+{
+	mine.serial = s->serial;
+	mine.agent = agent;
+	mine.first = pawl_load_relaxed(&agent->first); /* Relaxed: ours */
+	mine.span = ((uint64_t)1 << REGION_COUNT_BITS) - 1 -
+		    (mine.first & (((uint64_t)1 << REGION_COUNT_BITS) - 1));
+	mine.next = region_next(&s->r, agent);
+}
+
+/* The agent was left behind. */
+static void lose_agent(struct region_agent *agent)
+{
+	struct seat **at = &mine.seats;
+
+	while ((*at)->agent != agent)
+		at = &(*at)->next;
+	forget_seat(at);
+}
+
+/* Locks, or tries to if there is to be no wait. */
+static int lock_slow(struct pawl_shared *s, unsigned mutex, bool wait,
+		     const struct pawl_deadline *deadline)
+{
+	struct region_agent *agent;
+	int error;
+
+	if (wait && pawl_region_owns(&s->r, my_name(), mutex))
+		return EDEADLK;
+	agent = find_agent(s, deadline != NULL);
+	if (agent == NULL)
+		return EAGAIN;
+	error = wait ? pawl_region_lock(&s->r, agent, mutex, deadline)
+		     : pawl_region_try(&s->r, agent, mutex);
+	if (error == ETIMEDOUT)
+		lose_agent(agent);
+	else
+		keep_at_hand(s, agent);
+	return error;
+}
+
+/* The usual case, in a few instructions: an agent at hand, and a free mutex. */
+static inline bool take(struct pawl_shared *s, unsigned mutex)
+{
+	return __builtin_expect(mine.serial == s->serial, true) &&
+	       __builtin_expect(
+		       region_take(shared_mutex(s, mutex), mine.agent, mine.next++),
+		       true);
+}
+
+int pawl_shared_mutex_lock(struct pawl_shared *region, unsigned mutex)
+{
+	if (mutex >= region->r.mutex_count)
+		return EINVAL;
+	return take(region, mutex) ? 0 : lock_slow(region, mutex, true, NULL);
+}
+
+int pawl_shared_mutex_trylock(struct pawl_shared *region, unsigned mutex)
+{
+	if (mutex >= region->r.mutex_count)
+		return EINVAL;
+	return lock_slow(region, mutex, false, NULL);
+}
+
+int pawl_shared_mutex_timedlock(struct pawl_shared *region, unsigned mutex, int clock,
+				const struct timespec *time)
+{
+	struct pawl_deadline deadline;
+
+	if (mutex >= region->r.mutex_count ||
+	    pawl_deadline_at(&deadline, clock, time) != 0)
+		return EINVAL;
+	return take(region, mutex) ? 0 : lock_slow(region, mutex, true, &deadline);
+}
+
+int pawl_shared_mutex_unlock(struct pawl_shared *region, unsigned mutex)
+{
+	struct region_mutex *m = shared_mutex(region, mutex);
+	uint64_t last, owner;
+
+	if (mutex >= region->r.mutex_count)
+		return EINVAL;
+	/* As owner_of in shared_lock.c, for the agent at hand. */
+	last = pawl_load_acquire(&m->depart); /* [A] */
+	owner = pawl_load_relaxed(&m->owner); /* Relaxed: a thread sees its own */
+	if (__builtin_expect(mine.serial != region->serial ||
+				     owner - mine.first > mine.span || owner == last,
+			     false) &&
+	    !pawl_region_owns(&region->r, my_name(), mutex))
+		return EPERM;
+	region_unlock(&region->r, m, mutex, owner);
+	return 0;
+}
+
+int pawl_shared_mutex_consistent(struct pawl_shared *region, unsigned mutex)
+{
+	if (mutex >= region->r.mutex_count)
+		return EINVAL;
+	if (!pawl_region_owns(&region->r, my_name(), mutex))
+		return EPERM;
+	return pawl_region_consistent(&region->r, mutex);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The reverse fence service: one barrier is under way at a time, and whoever asks
+ * meanwhile shares the next one.
+ *
+ *   F1  Requests are numbered. A barrier serves those whose number was given out
+ *       before it began: its thread reads the last one first, [P], and with it
+ *       all that these had stored before they asked, [Q]. A request that finds a
+ *       barrier under way is not served by that one: it may have passed the CPU
+ *       that matters already.
+ *   F2  `served` is the last number that a barrier which is over has served; it is
+ *       stored by the lock's holder. Who reads it sees what every thread had
+ *       stored when the barrier reached it.
+ */
+#include "sleep/fences.h"
+#include "sleep/parking.h"
+
+static void add(pawl_atomic64 *count, uint64_t n)
+{
+	/* Relaxed: under the lock; who reads wants no order. */
+	pawl_store_relaxed(count, pawl_load_relaxed(count) + n);
+}
+
+bool pawl_barriers_pass(struct pawl_barriers *b, unsigned cpu)
+{
+	/* [Q] pairs with [P]. */
+	uint64_t mine = pawl_fetch_add_release(&b->asked, 1) + 1;
+	bool good = true;
+
+	/* Ends with the barrier that is under way, and those queued before us. */
+	pawl_guard_lock(&b->lock);
+	/* Relaxed: stored under the lock only, which also gives F2. */
+	if (pawl_load_relaxed(&b->served) >= mine) {
+		add(&b->joined, 1);
+	} else {
+		/* [P] pairs with [Q]. Relaxed: the barrier is an acquire fence too. */
+		uint64_t all = pawl_load_relaxed(&b->asked);
+		uint64_t start = pawl_os_now();
+
+		good = cpu == PAWL_ALL_CPUS ? pawl_os_barrier()
+					    : pawl_os_barrier_cpu(cpu);
+		add(&b->calls, 1);
+		add(&b->ns, pawl_os_now() - start);
+		if (good)
+			pawl_store_relaxed(&b->served, all); /* Relaxed: F2 */
+	}
+	pawl_guard_unlock(&b->lock);
+	return good;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The lock of a bucket of the parking table: what sleeping is built on cannot
+ * use it. 0 free, 1 held, 2 held and somebody may sleep for it. It guards a few
+ * instructions, so a short poll mostly does. pawl check looks at it by itself
+ * (scenario "guard"), and at what is built on it with a simpler one in its
+ * place: otherwise no search would end.
+ */
+#include "sleep/parking.h"
+
+#include <pawl/thread.h>
+
+enum { GUARD_SPIN_NS = 4000 };
+
+void pawl_guard_lock(pawl_atomic64 *guard)
+{
+	struct pawl_spin spin;
+
+	if (pawl_cas_acquire(guard, 0, 1)) /* [A] pairs with [R] */
+		return;
+	pawl_spin_begin(&spin, GUARD_SPIN_NS);
+	while (pawl_spin_again(&spin))
+		if (pawl_cas_acquire(guard, 0, 1)) /* [A] */
+			return;
+	while (pawl_exchange_acquire(guard, 2) != 0) /* [A] */
+		pawl_os_sleep(guard, 2, NULL);
+}
+
+void pawl_guard_unlock(pawl_atomic64 *guard)
+{
+	if (pawl_exchange_release(guard, 0) == 2) /* [R] pairs with [A] */
+		pawl_os_wake(guard);
+}

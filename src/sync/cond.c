@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* The slow half of pawl_cond. See pawl/cond.h for I1 and I2. */
+#include "sync/queues.h"
+
+#include <pawl/cond.h>
+#include <pawl/thread.h>
+
+/* Changes c's count of waiters; requires its bucket's lock. */
+static void count_waiters(struct pawl_cond *c, int change)
+{
+	/* Relaxed: changed under the lock only. */
+	pawl_store_relaxed(&c->waiters,
+			   pawl_load_relaxed(&c->waiters) + (uint64_t)change);
+}
+
+void pawl_cond_enroll(struct pawl_cond *c, struct pawl_sleeper *me)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(c);
+
+	me->address = c;
+	me->identity = pawl_mutex_me();
+	me->since = pawl_os_now();
+	pawl_bucket_lock(bucket);
+	pawl_bucket_append(bucket, me);
+	count_waiters(c, +1); /* I1 */
+	pawl_bucket_unlock(bucket);
+}
+
+bool pawl_cond_sleep(struct pawl_sleeper *me, const struct pawl_deadline *deadline)
+{
+	if (pawl_spin_told(&me->state, SLEEPER_WAITING))
+		return pawl_sleep(me, NULL); /* [W], at once */
+	return pawl_sleep(me, deadline);
+}
+
+bool pawl_cond_withdraw(struct pawl_cond *c, struct pawl_sleeper *me)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(c);
+	bool signalled;
+
+	pawl_bucket_lock(bucket);
+	signalled = me->taken;
+	if (!signalled) {
+		count_waiters(c, -1);
+		pawl_bucket_remove(bucket, me);
+	}
+	pawl_bucket_unlock(bucket);
+	/* Signalled after all: in its mutex's queue, or about to be told. */
+	if (signalled)
+		pawl_sleep(me, NULL);
+	return !signalled;
+}
+
+/* Sleeps on c and comes back with m: 0, or ETIMEDOUT. */
+static int wait_until(struct pawl_cond *c, struct pawl_mutex *m,
+		      const struct pawl_deadline *deadline)
+{
+	struct pawl_sleeper me = {.mutex = m};
+	bool signalled;
+
+	pawl_cond_enroll(c, &me);
+	pawl_mutex_unlock(m);
+	signalled = pawl_cond_sleep(&me, deadline) || !pawl_cond_withdraw(c, &me);
+	if (signalled && me.address == m)
+		pawl_mutex_lock_queued(m, &me); /* I2 */
+	else
+		pawl_mutex_lock(m);
+	return signalled ? 0 : ETIMEDOUT;
+}
+
+void pawl_cond_wait_slow(struct pawl_cond *c, struct pawl_mutex *m)
+{
+	wait_until(c, m, NULL);
+}
+
+int pawl_cond_wait_until(struct pawl_cond *c, struct pawl_mutex *m, int clock,
+			 const struct timespec *time)
+{
+	struct pawl_deadline deadline;
+	int error = pawl_deadline_at(&deadline, clock, time);
+
+	return error != 0 ? error : wait_until(c, m, &deadline);
+}
+
+/*
+ * Takes a waiter off c's list, which then is ours: it waits until it is told.
+ * Requires the bucket's lock.
+ */
+static void take(struct pawl_bucket *bucket, struct pawl_cond *c,
+		 struct pawl_sleeper *sleeper)
+{
+	count_waiters(c, -1);
+	pawl_bucket_remove(bucket, sleeper);
+	sleeper->address = NULL;
+	sleeper->taken = true; /* its address is its mutex's bucket's from now on */
+	sleeper->next = NULL;
+}
+
+/* The waiter to be told next, or NULL; requires the bucket's lock. */
+static struct pawl_sleeper *choose(struct pawl_bucket *bucket, struct pawl_cond *c,
+				   uint64_t now)
+{
+	struct pawl_sleeper *first = pawl_bucket_find(bucket->first, c), *last;
+
+	if (first == NULL || now - first->since > 32 * pawl_wake_cost())
+		return first;
+	for (last = bucket->last; last->address != c; last = last->previous)
+		;
+	return last;
+}
+
+/*
+ * Tells a waiter that we have taken. If it sleeps and would find its mutex held,
+ * by us, it is moved to the mutex's queue instead; if it is the only one, not
+ * behind others who may let running threads go first for a while.
+ */
+static void tell(struct pawl_sleeper *sleeper, uint64_t now, bool all)
+{
+	struct pawl_mutex *m = sleeper->mutex;
+
+	/* Relaxed: if we own it, that does not change; if it does not sleep yet,
+	 * it costs no more than a look at its mutex. */
+	if (m != NULL && pawl_load_relaxed(&m->word) == pawl_mutex_me() &&
+	    pawl_load_relaxed(&sleeper->state) == SLEEPER_ASLEEP &&
+	    (all || !pawl_mutex_has_queue(m))) {
+		if (pawl_mutex_enqueue(m, sleeper))
+			pawl_mutex_wake(m);
+		return;
+	}
+	sleeper->told = now;
+	if (pawl_sleeper_tell(sleeper, SLEEPER_WOKEN)) /* [V] */
+		pawl_os_wake(&sleeper->state);
+}
+
+void pawl_cond_signal_slow(struct pawl_cond *c, bool all)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(c);
+	struct pawl_sleeper *sleeper, *next, *taken = NULL, **end = &taken;
+	uint64_t now = pawl_os_now();
+
+	pawl_bucket_lock(bucket);
+	if (!all) {
+		taken = choose(bucket, c, now);
+		if (taken != NULL)
+			take(bucket, c, taken);
+	} else {
+		while ((sleeper = pawl_bucket_find(bucket->first, c)) != NULL) {
+			take(bucket, c, sleeper);
+			*end = sleeper;
+			end = &sleeper->next;
+		}
+	}
+	pawl_bucket_unlock(bucket);
+	for (sleeper = taken; sleeper != NULL; sleeper = next) {
+		next = sleeper->next;
+		tell(sleeper, now, all);
+	}
+}

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The slow half of pawl_mutex: polling, the queue, and its head. See
+ * pawl/mutex.h for the state and I1 to I4.
+ *
+ * The queue of a mutex is the sleepers of its address in its bucket, in order.
+ * The first is the head. It alone competes for the lock; it leaves the queue
+ * only as the holder, or when its time is up. What the head does:
+ *
+ *   arrives, having polled --> insists (due = 1), --in vain--> sleeps, counted
+ *                              polls on                            |
+ *                                ^                          woken by unlock
+ *                    has napped  |                                 v
+ *                    often enough `----- naps, glances <--in vain-- glances
+ *
+ * and at each step it may find the lock free, or be granted it. One that came
+ * just now, and is awake, can take over at once. One that has been asleep was
+ * passed over by threads that run: there are more than CPUs, and a hand-over
+ * costs those that run more than it brings, unless they have had it for long.
+ * While it naps no unlock wakes it. Should the lock come to rest meanwhile, it is
+ * late by the length of a nap, which is no longer than it had waited before.
+ */
+#include "sync/queues.h"
+
+#include <pawl/mutex.h>
+#include <pawl/thread.h>
+
+#define WATCH_SHIFT 32
+
+static const struct pawl_deadline FOR_EVER = {.time = {.tv_sec = INT32_MAX}};
+
+enum {
+	INSIST_NS = 20000,  /* that a head polls and asks for its turn: then it sleeps */
+	UNSURE_NS = 1000000 /* of sleep that an unlock might not end */
+};
+
+/* The lower half of due: unlocks until it is the head's turn. */
+static uint64_t turn_of(uint64_t due)
+{
+	return due & (((uint64_t)1 << WATCH_SHIFT) - 1);
+}
+
+/* A new head may be overtaken this often from now on (I2). Requires the bucket's
+ * lock. Relaxed: it may be missed by one unlock that is under way. */
+static void begin_patience(struct pawl_mutex *m)
+{
+	pawl_store_relaxed(&m->due, PAWL_MUTEX_BYPASS);
+}
+
+/*
+ * Takes the head off the queue, which owns m or is about to, and makes the next
+ * in line the head. Requires the bucket's lock, and that m is held.
+ */
+static void dequeue_owner(struct pawl_bucket *bucket, struct pawl_mutex *m,
+			  struct pawl_sleeper *head)
+{
+	struct pawl_sleeper *next;
+
+	pawl_bucket_uncount(bucket, head);
+	pawl_bucket_remove(bucket, head);
+	next = pawl_bucket_find(bucket->first, m);
+	if (next != NULL) {
+		begin_patience(m);
+		/* Every unlock from here on comes after us, and sees it (I3). */
+		pawl_bucket_count(bucket, next);
+	} else {
+		pawl_store_relaxed(&m->due, 0); /* Relaxed: m is held */
+	}
+}
+
+/* How many unlocks there were since we last had them counted; 0 if that is not
+ * known, for somebody else has stored to due, or because there were too many. */
+static uint64_t passed(uint64_t due)
+{
+	uint64_t left = due >> WATCH_SHIFT;
+
+	return left != 0 ? PAWL_MUTEX_WATCHED - left : 0;
+}
+
+/* Has unlocks counted from now on. Relaxed: a hint, which takes nothing away from
+ * the lower half. */
+static void watch(struct pawl_mutex *m, uint64_t due)
+{
+	uint64_t watched = turn_of(due) + ((uint64_t)PAWL_MUTEX_WATCHED << WATCH_SHIFT);
+
+	if (due != watched)
+		(void)pawl_cas_relaxed(&m->due, due, watched);
+}
+
+enum outcome { TAKEN, IN_VAIN, CROWDED };
+
+/*
+ * Polls for the lock. Ends early if it was granted. One thread that takes the
+ * lock again and again, faster than it could come here, had better be left alone
+ * for a while; and, crowded, for longer if others are queued already. A head
+ * that insists asks for its turn at each poll (I2).
+ */
+static enum outcome poll(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns,
+			 bool insist)
+{
+	enum pawl_pace pace = PAWL_PACE_SLOW;
+	struct pawl_spin spin;
+	bool watching = false;
+
+	pawl_spin_begin(&spin, ns);
+	do {
+		uint64_t due = pawl_spin_look(&spin, &m->due); /* Relaxed: a hint */
+
+		if (watching)
+			pace = pawl_spin_pace(&spin, passed(due));
+		if (pace == PAWL_PACE_SLOW && pawl_mutex_take(m))
+			return TAKEN;
+		if (pace == PAWL_PACE_FAST && turn_of(due) != 0)
+			return CROWDED;
+		/* Relaxed: only says when to stop; the caller looks again. */
+		if (me != NULL && pawl_load_relaxed(&me->state) == SLEEPER_GRANTED)
+			return IN_VAIN;
+		watching = !insist;
+		if (watching)
+			watch(m, due);
+		else if (due != 1)
+			/* Relaxed: seen by the next unlock, or one soon after. */
+			pawl_store_relaxed(&m->due, 1);
+	} while (pawl_spin_again(&spin));
+	return IN_VAIN;
+}
+
+/* True if m's memory has begun a new life while we were waiting for the last one.
+ * Requires the bucket's lock. */
+static bool is_forgotten(const struct pawl_mutex *m, const struct pawl_sleeper *me)
+{
+	return me->address != m;
+}
+
+/* Sleeps as pawl_sleep does, where pawl_mutex_abandon finds us. */
+static bool sleep_queued(struct pawl_sleeper *me, const struct pawl_deadline *deadline)
+{
+	struct pawl_thread *self = pawl_self();
+	bool told;
+
+	me->outer = self->asleep;
+	self->asleep = me;
+	told = pawl_sleep(me, deadline);
+	self->asleep = me->outer;
+	return told;
+}
+
+/*
+ * The head sleeps for ns nanoseconds, or until the lock is granted to it or its
+ * deadline has come. Nobody else wakes it: it is not counted.
+ */
+static int nap(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns,
+	       const struct pawl_deadline *deadline)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(m);
+	uint64_t until = pawl_os_now() + ns;
+	struct pawl_deadline soon = pawl_deadline_in(ns);
+	bool last = deadline != NULL && pawl_os_until(deadline) < ns;
+
+	pawl_bucket_lock(bucket);
+	/* Relaxed: stored under the lock only. */
+	if (is_forgotten(m, me)) {
+		last = deadline != NULL;
+		soon = FOR_EVER;
+		pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
+	} else if (pawl_load_relaxed(&me->state) != SLEEPER_GRANTED) {
+		pawl_bucket_uncount(bucket, me);
+		pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
+	}
+	pawl_bucket_unlock(bucket);
+	if (sleep_queued(me, last ? deadline : &soon))
+		return EAGAIN;
+	if (last)
+		return ETIMEDOUT;
+	pawl_spin_woken(until);
+	return EAGAIN;
+}
+
+/*
+ * The head goes to sleep, unless it finds the lock free: returns 0 if it took
+ * it, EAGAIN if it was woken or granted the lock, ETIMEDOUT if it is late. One
+ * that has insisted goes on to in its sleep, unless it is `patient`.
+ */
+static int sleep_as_head(struct pawl_mutex *m, struct pawl_sleeper *me, bool patient,
+			 const struct pawl_deadline *deadline)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(m);
+
+	pawl_bucket_lock(bucket);
+	/* Relaxed: stored under the lock only. */
+	if (pawl_load_relaxed(&me->state) == SLEEPER_GRANTED || is_forgotten(m, me)) {
+		pawl_bucket_unlock(bucket);
+		return nap(m, me, 0, deadline);
+	}
+	if (patient)
+		begin_patience(m);
+	pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
+	pawl_bucket_count(bucket, me);			/* I3 */
+	pawl_bucket_unlock(bucket);
+	if (!pawl_park_fence())
+		return nap(m, me, UNSURE_NS, deadline);
+	if (pawl_mutex_take(m)) /* P1 */
+		return 0;
+	return sleep_queued(me, deadline) ? EAGAIN : ETIMEDOUT;
+}
+
+/*
+ * Gives up: leaves the queue and returns ETIMEDOUT, unless the lock was granted
+ * this moment: then 0.
+ */
+static int leave_late(struct pawl_bucket *bucket, struct pawl_mutex *m,
+		      struct pawl_sleeper *me)
+{
+	struct pawl_sleeper *next = NULL;
+	bool head, asleep = false;
+
+	pawl_bucket_lock(bucket);
+	if (pawl_load_acquire(&me->state) == SLEEPER_GRANTED) { /* [W] pairs with [V] */
+		pawl_bucket_unlock(bucket);
+		return 0;
+	}
+	if (is_forgotten(m, me)) {
+		pawl_bucket_unlock(bucket);
+		return ETIMEDOUT;
+	}
+	head = pawl_bucket_find(bucket->first, m) == me;
+	pawl_bucket_uncount(bucket, me);
+	pawl_bucket_remove(bucket, me);
+	if (head) {
+		/* We do not hold m, so nobody vouches that an unlock will see
+		 * the next head asleep: get it up. */
+		next = pawl_bucket_find(bucket->first, m);
+		if (next != NULL) {
+			begin_patience(m);
+			asleep = pawl_sleeper_tell(next, SLEEPER_WOKEN); /* [V] */
+		} else {
+			pawl_store_relaxed(&m->due, 0); /* Relaxed: a hint */
+		}
+	}
+	pawl_bucket_unlock(bucket);
+	if (asleep)
+		pawl_os_wake(&next->state);
+	return ETIMEDOUT;
+}
+
+/* The life of a head, until it owns m (0), is late (ETIMEDOUT), or was dropped from
+ * the queue by its own thread (ECANCELED). */
+static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
+		   const struct pawl_deadline *deadline)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(m);
+	uint64_t rest = pawl_wake_cost();
+	int naps = woken ? 0 : PAWL_MUTEX_NAPS, error;
+
+	(void)pawl_cas_relaxed(&me->state, SLEEPER_WOKEN, SLEEPER_WAITING);
+	do {
+		bool insist = naps == PAWL_MUTEX_NAPS;
+
+		if (pawl_load_acquire(&me->state) ==
+		    SLEEPER_GRANTED) /* [W] pairs with [V] */
+			return 0;
+		if (poll(m, me, insist ? INSIST_NS : pawl_wake_cost() / 2, insist) ==
+		    TAKEN)
+			break;
+		if (insist) {
+			error = sleep_as_head(m, me, !woken, deadline);
+			if (!woken)
+				naps = 0;
+			woken = true;
+		} else {
+			error = nap(m, me, rest << naps, deadline);
+			naps++;
+		}
+		if (me->abandoned)
+			return ECANCELED;
+		if (error == ETIMEDOUT)
+			return leave_late(bucket, m, me);
+	} while (error != 0);
+	pawl_bucket_lock(bucket);
+	if (!is_forgotten(m, me))
+		dequeue_owner(bucket, m, me);
+	pawl_bucket_unlock(bucket);
+	return 0;
+}
+
+bool pawl_mutex_has_queue(const struct pawl_mutex *m)
+{
+	return turn_of(pawl_load_relaxed(&m->due)) != 0; /* Relaxed: a hint */
+}
+
+bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(m);
+	bool head;
+
+	pawl_bucket_lock(bucket);
+	sleeper->address = m;
+	pawl_bucket_append(bucket, sleeper);
+	head = pawl_bucket_find(bucket->first, m) == sleeper;
+	if (head) {
+		begin_patience(m);
+		pawl_bucket_count(bucket, sleeper); /* I3, by I4 */
+	}
+	pawl_bucket_unlock(bucket);
+	if (!head)
+		return false;
+	pawl_full_fence(); /* [H] pairs with [H] in pawl_parked_really: I4 */
+	/* Relaxed: after the fence. */
+	return pawl_load_relaxed(&m->word) != pawl_mutex_me();
+}
+
+/*
+ * Takes one more of those that a broadcast has moved out of the queue, and wakes
+ * it: it then comes as anybody would. So two get up at a time, not one after the
+ * other. The head is not touched; who is behind it is not counted.
+ */
+static void bring_another(struct pawl_mutex *m)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(m);
+	struct pawl_sleeper *next;
+	bool asleep = false;
+
+	pawl_bucket_lock(bucket);
+	next = pawl_bucket_find(bucket->first, m);
+	if (next != NULL)
+		next = pawl_bucket_find(next->next, m);
+	if (next != NULL && next->taken) {
+		pawl_bucket_remove(bucket, next);
+		next->address = NULL;
+		asleep = pawl_sleeper_tell(next, SLEEPER_WOKEN); /* [V] P3 */
+	}
+	pawl_bucket_unlock(bucket);
+	if (asleep)
+		pawl_os_wake(&next->state);
+}
+
+void pawl_mutex_lock_queued(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
+{
+	bring_another(m);
+	if (compete(m, sleeper, true, NULL) == ECANCELED)
+		pawl_mutex_lock_slow(m);
+}
+
+/* As compete; ECANCELED means that it must be tried anew. */
+static int try_until(struct pawl_mutex *m, const struct pawl_deadline *deadline)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(m);
+	struct pawl_sleeper me = {.address = m, .mutex = m, .identity = pawl_mutex_me()};
+	struct pawl_sleeper *head;
+	enum outcome outcome;
+	int tries = PAWL_MUTEX_TRIES;
+	bool again;
+
+	do {
+		/* The holder may not be running if others had to queue. */
+		outcome = poll(m, NULL,
+			       pawl_wake_cost() / (pawl_mutex_has_queue(m) ? 4 : 1),
+			       false);
+		if (outcome == TAKEN)
+			return 0;
+		pawl_bucket_lock(bucket);
+		if (pawl_mutex_take(m)) {
+			pawl_bucket_unlock(bucket);
+			return 0;
+		}
+		head = pawl_bucket_find(bucket->first, m);
+		/* A head that was woken, and has no CPU yet, is no reason to sleep.
+		 * Relaxed: only says whether it got up. */
+		again = outcome == IN_VAIN && head != NULL && tries-- > 0 &&
+			pawl_load_relaxed(&head->state) == SLEEPER_WOKEN;
+		if (!again)
+			pawl_bucket_append(bucket, &me);
+		if (head == NULL)
+			begin_patience(m);
+		pawl_bucket_unlock(bucket);
+	} while (again);
+
+	if (head != NULL && !sleep_queued(&me, deadline) && !me.abandoned)
+		return leave_late(bucket, m, &me);
+	return me.abandoned ? ECANCELED : compete(m, &me, head != NULL, deadline);
+}
+
+static int lock_until(struct pawl_mutex *m, const struct pawl_deadline *deadline)
+{
+	int error;
+
+	do
+		error = try_until(m, deadline);
+	while (error == ECANCELED);
+	return error;
+}
+
+void pawl_mutex_forget(struct pawl_mutex *m)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(m);
+	struct pawl_sleeper *sleeper;
+
+	pawl_bucket_lock(bucket);
+	while ((sleeper = pawl_bucket_find(bucket->first, m)) != NULL) {
+		pawl_bucket_uncount(bucket, sleeper);
+		pawl_bucket_remove(bucket, sleeper);
+		sleeper->address = NULL;
+	}
+	pawl_bucket_unlock(bucket);
+}
+
+void pawl_mutex_abandon(void)
+{
+	struct pawl_thread *self = pawl_self();
+	struct pawl_sleeper *me;
+
+	for (me = self->asleep; me != NULL; me = me->outer) {
+		if (leave_late(pawl_bucket_of(me->mutex), me->mutex, me) == 0)
+			pawl_mutex_unlock(me->mutex); /* it had just been granted */
+		me->abandoned = true;
+		/* Relaxed: our own. */
+		pawl_store_relaxed(&me->state, SLEEPER_WOKEN);
+	}
+	self->asleep = NULL;
+}
+
+void pawl_mutex_lock_slow(struct pawl_mutex *m)
+{
+	lock_until(m, NULL);
+}
+
+int pawl_mutex_lock_until(struct pawl_mutex *m, int clock, const struct timespec *time)
+{
+	struct pawl_deadline deadline;
+	int error = pawl_deadline_at(&deadline, clock, time);
+
+	return error != 0 ? error : lock_until(m, &deadline);
+}
+
+/* Sets m free, and wakes the head if it sleeps and is counted. */
+static void set_free(struct pawl_mutex *m)
+{
+	/* Relaxed: it changes only if it is ours to change. */
+	bool foreign = pawl_load_relaxed(&m->word) != pawl_mutex_me();
+
+	pawl_store_release(&m->word, 0); /* [R] of pawl/mutex.h: our last access */
+	if (foreign || pawl_parked_near(m))
+		pawl_mutex_wake(m);
+}
+
+/* Unlock, when the head's turn has come: hands it the lock. */
+static void grant(struct pawl_mutex *m)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(m);
+	struct pawl_sleeper *head;
+	bool asleep;
+
+	pawl_bucket_lock(bucket);
+	head = pawl_bucket_find(bucket->first, m);
+	if (head == NULL) {			/* it gave up in the meantime */
+		pawl_store_relaxed(&m->due, 0); /* Relaxed: we hold m */
+		pawl_bucket_unlock(bucket);
+		set_free(m);
+		return;
+	}
+	dequeue_owner(bucket, m, head);
+	/* Relaxed: the head learns it by [V], all others by [R]. */
+	pawl_store_relaxed(&m->word, head->identity);
+	asleep = pawl_sleeper_tell(head, SLEEPER_GRANTED); /* [V] P3 */
+	pawl_bucket_unlock(bucket);
+	if (asleep)
+		pawl_os_wake(&head->state);
+}
+
+/* Unlock while somebody waits, or by another thread than the owner: counts, and
+ * either hands over or sets free. */
+void pawl_mutex_unlock_slow(struct pawl_mutex *m)
+{
+	/* Relaxed: I2 allows for a count that the head overwrites, or that
+	 * overwrites the head's. */
+	uint64_t due = pawl_load_relaxed(&m->due), turn = turn_of(due);
+
+	if (turn == 1) {
+		grant(m);
+		return;
+	}
+	if (turn != 0)
+		due--;
+	if (due >> WATCH_SHIFT != 0)
+		due -= (uint64_t)1 << WATCH_SHIFT;
+	pawl_store_relaxed(&m->due, due);
+	set_free(m);
+}
+
+/* After an unlock that found somebody counted: wakes the head if it sleeps. */
+void pawl_mutex_wake(const struct pawl_mutex *m)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(m);
+	struct pawl_sleeper *head;
+	bool asleep = false;
+
+	if (!pawl_parked_really(bucket))
+		return;
+	pawl_bucket_lock(bucket);
+	head = pawl_bucket_find(bucket->first, m);
+	if (head != NULL && head->counted) {
+		pawl_bucket_uncount(bucket, head);
+		asleep = pawl_sleeper_tell(head, SLEEPER_WOKEN); /* [V] P3 */
+	}
+	pawl_bucket_unlock(bucket);
+	if (asleep)
+		pawl_os_wake(&head->state);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The queues of mutexes and conditions from the inside: for each other, and for the
+ * interposer.
+ */
+#ifndef PAWL_SYNC_QUEUES_H
+#define PAWL_SYNC_QUEUES_H
+
+#include "sleep/parking.h"
+
+#include <pawl/cond.h>
+#include <pawl/mutex.h>
+
+/* Whether somebody is queued for m, as far as its owner can see. */
+bool pawl_mutex_has_queue(const struct pawl_mutex *m);
+
+/*
+ * A sleeper of another kind, which sleeps, joins the queue of m, which the
+ * caller owns; so the caller's unlock will see to it. Returns true if another
+ * thread has released m meanwhile: the caller must then pawl_mutex_wake(m). The
+ * sleeper must call pawl_mutex_lock_queued when it wakes up, and holds m when
+ * that returns.
+ */
+bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper);
+void pawl_mutex_lock_queued(struct pawl_mutex *m, struct pawl_sleeper *sleeper);
+
+/* Drops whoever is left in the queue of m, whose memory begins a new life: none
+ * of them wakes up any more, but by its deadline. */
+void pawl_mutex_forget(struct pawl_mutex *m);
+
+/*
+ * The calling thread, a signal's handler that is, is about to jump out of the
+ * waits for mutexes that it sleeps in: leaves their queues. A wait that it does
+ * not leave after all starts over.
+ */
+void pawl_mutex_abandon(void);
+
+/*
+ * A wait in steps, for whoever has another lock than pawl_mutex or another way
+ * to be interrupted: enroll while holding the lock, let go of it, sleep. If that
+ * ends in time, the wait is over: a sleeper with an address is in the queue of
+ * that mutex, its own, and must call pawl_mutex_lock_queued; another one gets
+ * its lock as anybody would. Otherwise withdraw, which returns true if no signal
+ * has come; false means that one has, and that the wait is over.
+ */
+void pawl_cond_enroll(struct pawl_cond *c, struct pawl_sleeper *me);
+bool pawl_cond_sleep(struct pawl_sleeper *me, const struct pawl_deadline *deadline);
+bool pawl_cond_withdraw(struct pawl_cond *c, struct pawl_sleeper *me);
+
+#endif /* PAWL_SYNC_QUEUES_H */
