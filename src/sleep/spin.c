@@ -212,7 +212,8 @@ bool pawl_spin_told(const pawl_atomic64 *w, uint64_t value)
 		skipped /= 2;
 		return true;
 	}
-	skipped = skipped < MOST_SKIPPED ? 2 * skipped + 1 : skipped;
+	/* A failure costs twice what a success saves: so it counts for two. */
+	skipped = skipped < MOST_SKIPPED ? 4 * skipped + 3 : skipped;
 	skip = skipped;
 	return false;
 }
