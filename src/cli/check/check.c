@@ -2,7 +2,7 @@
 /* pawl check: runs the shipped locks in every way the memory model allows. */
 #include "cli/commands.h"
 #include "cli/common/interrupt.h"
-#include "cli/list/list.h"
+#include "cli/common/locks.h"
 #include "cli/common/options.h"
 #include "cli/common/output.h"
 
