@@ -22,14 +22,11 @@
  *
  * Where the system has no membarrier, wanted never falls to 0: every waker then
  * takes the slow path, and passes a full fence there.
- *
- * pawl/atomic.h includes this file, at the point where its operations are there
- * and its waits are not; so whoever includes this one gets that one first.
  */
-#include <pawl/atomic.h>
-
 #ifndef PAWL_PARK_H
 #define PAWL_PARK_H
+
+#include <pawl/word.h>
 
 struct pawl_sleeper;
 

@@ -29,7 +29,8 @@ static Dwfl *open_self(void)
 
 static bool is_seam(const char *file)
 {
-	return strstr(file, "pawl/atomic.h") != NULL || strstr(file, "/backend/") != NULL;
+	return strstr(file, "pawl/atomic.h") != NULL ||
+	       strstr(file, "pawl/word.h") != NULL || strstr(file, "/backend/") != NULL;
 }
 
 static const char *last_part(const char *file)

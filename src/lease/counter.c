@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading counters, and adding to them where that is slow. */
+/* Reading counters, and adding to them where that is slow. Order: as in
+ * pawl/counter.h. */
 #include <pawl/counter.h>
 
 int pawl_counter_create(struct pawl_counter *c, enum pawl_shards_kind kind)

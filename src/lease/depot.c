@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* See lease/depot.h for I1, I2 and the orders. */
 #include "lease/depot.h"
 
 #include <pawl/runtime.h>
@@ -14,7 +15,7 @@ static void set_summary(struct pawl_slots *a, uint64_t word)
 	uint64_t seen;
 
 	while (((seen = pawl_load_seq_cst(summary)) & bit(word)) == 0) /* [S] */
-		if (pawl_cas_seq_cst(summary, seen, seen | bit(word)))
+		if (pawl_cas_seq_cst(summary, seen, seen | bit(word))) /* [S] */
 			break;
 }
 
@@ -24,7 +25,7 @@ static void clear_summary(struct pawl_slots *a, uint64_t word)
 	pawl_atomic64 *summary = &a->summary[word / 64];
 	uint64_t seen;
 
-	while (((seen = pawl_load_seq_cst(summary)) & bit(word)) != 0)
+	while (((seen = pawl_load_seq_cst(summary)) & bit(word)) != 0)	/* [T] */
 		if (pawl_cas_seq_cst(summary, seen, seen & ~bit(word))) /* [T] */
 			break;
 	if (pawl_load_seq_cst(&a->words[word]) != 0) /* [T] */
@@ -68,13 +69,13 @@ static size_t take_from(struct pawl_slots *a, uint64_t word, uint32_t *slots, si
 	uint64_t seen, mine;
 
 	do {
-		seen = pawl_load_seq_cst(&a->words[word]);
+		seen = pawl_load_seq_cst(&a->words[word]); /* [G] */
 		if (seen == 0) {
 			clear_summary(a, word);
 			return 0;
 		}
 		mine = lowest(seen, n);
-	} while (!pawl_cas_seq_cst(&a->words[word], seen, seen & ~mine));
+	} while (!pawl_cas_seq_cst(&a->words[word], seen, seen & ~mine)); /* [G] */
 	pawl_note_acquired(&a->words[word]);
 	return slots_of(word, mine, slots);
 }
@@ -87,7 +88,7 @@ static size_t take_new(struct pawl_slots *a, uint32_t *slots, size_t n)
 		word = pawl_load_relaxed(&a->fresh); /* Relaxed: the swap decides. */
 		if (word == words)
 			return 0;
-	} while (!pawl_cas_seq_cst(&a->fresh, word, word + 1));
+	} while (!pawl_cas_seq_cst(&a->fresh, word, word + 1)); /* [N] */
 	bits = word == words - 1 && a->limit % 64 != 0 ? bit(a->limit) - 1 : ~(uint64_t)0;
 	mine = lowest(bits, n);
 	if (bits != mine)
@@ -99,11 +100,11 @@ static size_t take_new(struct pawl_slots *a, uint32_t *slots, size_t n)
 size_t pawl_depot_take(struct pawl_slots *a, uint32_t *slots, size_t n)
 {
 	/* Words beyond are new: they are found by take_new, or next time. */
-	uint64_t end = (pawl_load_seq_cst(&a->fresh) + 63) / 64, i;
+	uint64_t end = (pawl_load_seq_cst(&a->fresh) + 63) / 64, i; /* [N] */
 	size_t taken = 0;
 
 	for (i = 0; i < end && taken < n; i++) {
-		uint64_t seen = pawl_load_seq_cst(&a->summary[i]);
+		uint64_t seen = pawl_load_seq_cst(&a->summary[i]); /* [G] */
 
 		for (; seen != 0 && taken < n; seen &= seen - 1)
 			taken += take_from(a, i * 64 + (uint64_t)__builtin_ctzll(seen),
@@ -132,7 +133,7 @@ void pawl_depot_put(struct pawl_slots *a, const uint32_t *slots, size_t n, bool 
 
 bool pawl_depot_take_word(struct pawl_slots *a, uint64_t word)
 {
-	return pawl_cas_seq_cst(&a->words[word], ~(uint64_t)0, 0);
+	return pawl_cas_seq_cst(&a->words[word], ~(uint64_t)0, 0); /* [G] */
 }
 
 void pawl_depot_put_word(struct pawl_slots *a, uint64_t word, bool torn)

@@ -2,6 +2,11 @@
 /*
  * Handles: made in chunks that are never given back (I6 of pawl/lease.h), handed
  * from threads that exit to threads that come; and what a fork does to them.
+ *
+ * Order: [K] pairs with [R] of pawl/lease.h: who is seen outside has done in the child
+ * what he did inside. [D] pairs with [B] of pawl/lease.h, [D] pairs with [C] of
+ * lease/lease.c, and [D] pairs with [F] of lease/shards.c: who has not seen that claims
+ * are withdrawn and all is closed is seen inside.
  */
 #include "sleep/fences.h"
 #include "lease/leases.h"
@@ -163,8 +168,7 @@ static bool somebody_inside(const struct pawl_lease_handle *mine)
 	for (id = 0; id < table.made && !inside; id++) {
 		const struct pawl_lease_handle *h = pawl_lease_handle_of(id);
 
-		inside = h != mine &&
-			 pawl_load_acquire(&h->flag) != 0; /* pairs with [R] */
+		inside = h != mine && pawl_load_acquire(&h->flag) != 0; /* [K] */
 	}
 	pawl_lease_unlock(&table.lock, signals);
 	return inside;
@@ -193,7 +197,7 @@ static void before_fork(void)
 	pawl_lease_unlock(&table.lock, signals);
 	if (!used) /* who comes now knows by the lock that it is closed */
 		return;
-	pawl_lease_barrier_all(); /* pairs with [B], and [C] in lease.c */
+	pawl_lease_barrier_all(); /* [D] */
 	/* Ends by the clock at the latest. */
 	while (somebody_inside(pawl_self()->lease) && pawl_os_now() < until)
 		pawl_os_yield();

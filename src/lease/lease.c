@@ -4,11 +4,13 @@
  * the states and I1 to I7.
  *
  * Order: every change of a word is a compare and swap, acquire and release, so
- * all that happened to a lease happened before what happens next: [W]. A section
- * ends with a store to a flag, which [K] reads. Between the change to LIMBO and
- * [K] comes what makes sure that a lessee who missed that change is seen: the
- * barrier, a full fence in the fenced mode, or nothing but the compiler's fence
- * [B] on the lessee's own CPU.
+ * all that happened to a lease happened before what happens next: [W] pairs with
+ * itself. A section ends with a store to a flag: [K] pairs with [F] and [R], also those
+ * of the header. Between the change to LIMBO and [K] comes what makes sure that a
+ * lessee who missed that change is seen: the barrier, where [H] pairs with [B] of
+ * pawl/lease.h; a full fence in the fenced mode, where [E] pairs with itself; or nothing
+ * but the compiler's fence [B] on the lessee's own CPU. [C] pairs with [D] of
+ * lease/handle.c: who comes in while a process forks is seen, or sees that.
  */
 #include "lease/leases.h"
 
@@ -66,7 +68,7 @@ static uint64_t free_after(uint64_t word)
 
 static bool change(struct pawl_lease *l, uint64_t from, uint64_t to)
 {
-	return pawl_cas_acq_rel(&l->word, from, to); /* [W] pairs with [W] */
+	return pawl_cas_acq_rel(&l->word, from, to); /* [W] */
 }
 
 uint64_t pawl_lease_generation;
@@ -127,7 +129,8 @@ static enum pawl_lease_result settle(const struct pawl_lease *l, uint64_t word,
 		return PAWL_LEASE_OK;
 	if (*way == FENCE)
 		pawl_full_fence(); /* [E] pairs with [E] in enter */
-	if (*way == NO_WAY || (*way == BARRIER && !pawl_lease_barrier(cpu_of(word))))
+	if (*way == NO_WAY ||
+	    (*way == BARRIER && !pawl_lease_barrier(cpu_of(word)))) /* [H] */
 		return PAWL_LEASE_ELSEWHERE;
 	return occupied(l, word) ? PAWL_LEASE_HOSTAGE : PAWL_LEASE_OK;
 }
@@ -205,7 +208,7 @@ static enum pawl_lease_result enter(struct pawl_lease *l, struct pawl_lease_hand
 	if (h->fenced)
 		pawl_full_fence(); /* [E] pairs with [E] in settle */
 	else
-		pawl_light_fence(); /* [C] pairs with pawl_lease_close's caller's */
+		pawl_light_fence(); /* [C] */
 	/* Relaxed: ordered by the fence. */
 	if (pawl_load_relaxed(&closed) == 0)
 		result = take(l, h, far);
@@ -359,8 +362,8 @@ unsigned pawl_lease_poll(void)
 	before = limbo.broken;
 	i = limbo.count;
 	pawl_lease_unlock(&limbo.lock, signals);
-	/* [H] I4: one barrier, after all those breaks, for all of them. */
-	if (i == 0 || !pawl_lease_barrier_all())
+	/* I4: one barrier, after all those breaks, for all of them. */
+	if (i == 0 || !pawl_lease_barrier_all()) /* [H] */
 		return 0;
 	signals = pawl_lease_lock(&limbo.lock);
 	for (i = 0; i < limbo.count; i++) {
@@ -435,7 +438,7 @@ bool pawl_lease_drain(struct pawl_lease *l, uint64_t ns)
 	if (word == 0)
 		return false;
 	if (lessee_of(word) != LEASE_NOBODY) {
-		bool sure = pawl_lease_barrier(cpu_of(was));
+		bool sure = pawl_lease_barrier(cpu_of(was)); /* [H] */
 
 		/* Ends by the clock at the latest. A lessee who exits inside makes
 		 * it POISON. */

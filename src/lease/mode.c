@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What leases are bound to in this process: chosen once, at the first use. */
+/*
+ * What leases are bound to in this process: chosen once, at the first use.
+ *
+ * Order: [D] pairs with itself: who sees that it is chosen sees what. [H] pairs with
+ * [B] of pawl/lease.h: the barrier. [E] pairs with [E] of lease/lease.c: in the fenced
+ * mode, where there is none, a fence that every acquire passes as well.
+ */
 #include "sleep/fences.h"
 #include "lease/leases.h"
 
@@ -95,7 +101,7 @@ static void settle_on(enum pawl_lease_mode mode)
 		domain.ids = LEASE_NOBODY;
 	else
 		domain.ids = pawl_os_possible_cpus();
-	pawl_store_release(&domain.chosen, 1); /* [D] pairs with [D] */
+	pawl_store_release(&domain.chosen, 1); /* [D] */
 }
 
 static void start(void)
@@ -161,7 +167,8 @@ void pawl_lease_bind(struct pawl_lease_handle *h)
 
 bool pawl_lease_barrier(uint64_t cpu)
 {
-	if (domain.aimed && cpu < LEASE_CPUS && pawl_heavy_fence_cpu((unsigned)cpu))
+	if (domain.aimed && cpu < LEASE_CPUS &&
+	    pawl_heavy_fence_cpu((unsigned)cpu)) /* [H] */
 		return true;
 	return pawl_lease_barrier_all();
 }
@@ -169,8 +176,8 @@ bool pawl_lease_barrier(uint64_t cpu)
 bool pawl_lease_barrier_all(void)
 {
 	if (domain.mode != PAWL_LEASE_FENCED)
-		return pawl_heavy_fence();
-	pawl_full_fence();
+		return pawl_heavy_fence(); /* [H] */
+	pawl_full_fence();		   /* [E] */
 	return true;
 }
 

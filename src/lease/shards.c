@@ -7,6 +7,11 @@
  * nobody waits to become it. In the child of a fork the parent's keeper is not there,
  * and memory is not that of one moment: the first to keep house in a generation puts
  * right whatever a keeper may have been at.
+ *
+ * Order: [T] pairs with [B]: who counts a shard as used sees it so. [K] pairs with [E]:
+ * a keeper sees what the last one did. [M] pairs with [N]: what came into use before a
+ * look is seen to. [F] pairs with [D] of lease/handle.c: nothing is closed while a
+ * process forks.
  */
 #include "lease/leases.h"
 #include "os/os.h"
@@ -91,7 +96,7 @@ void pawl_shards_destroy(struct pawl_shards *p)
 
 uint64_t pawl_shards_used(const struct pawl_shards *p)
 {
-	return pawl_load_acquire(&p->top); /* [T] pairs with [B] */
+	return pawl_load_acquire(&p->top); /* [T] */
 }
 
 /* Entering. */
@@ -189,7 +194,7 @@ static void note(struct pawl_shards *p, const struct pawl_shard *s)
 
 	/* Relaxed: it only grows, and the swap is ordered. */
 	while ((top = pawl_load_relaxed(&p->top)) <= index &&
-	       !pawl_cas_release(&p->top, top, index + 1)) /* [B] pairs with [T] */
+	       !pawl_cas_release(&p->top, top, index + 1)) /* [B] */
 		;
 }
 
@@ -221,7 +226,7 @@ void pawl_shards_note_use(struct pawl_shards *p, struct pawl_shard *s)
 		return;
 	pawl_store_relaxed(&record_of(s)->born, pawl_os_now()); /* Relaxed: in_use. */
 	note(p, s);
-	pawl_fetch_add_release(&p->births, 1); /* [N] pairs with [M] */
+	pawl_fetch_add_release(&p->births, 1); /* [N] */
 }
 
 /* Keeping house. */
@@ -272,8 +277,7 @@ static bool begin_keeping(struct pawl_shards *p)
 
 static void end_keeping(struct pawl_shards *p)
 {
-	/* [E] pairs with the next [K] */
-	pawl_store_release(&p->keeper, 2 * pawl_lease_generation);
+	pawl_store_release(&p->keeper, 2 * pawl_lease_generation); /* [E] */
 	keeping = false;
 }
 
@@ -427,7 +431,8 @@ void pawl_shards_maintain(struct pawl_shards *p)
 
 void pawl_shards_tick(struct pawl_shards *p)
 {
-	/* Relaxed: whoever moves it does the round, and [K] orders rounds. */
+	/* Relaxed, here and below: whoever moves it does the round, and [K] orders
+	 * rounds. */
 	uint64_t now = pawl_os_now(), due = pawl_load_relaxed(&p->due);
 
 	if (now >= due &&
@@ -479,7 +484,7 @@ static bool close_all(struct pawl_shards *p, uint64_t until)
 			pawl_lease_break(&pawl_shards_own(p, i)->lease);
 	pawl_lease_poll();
 	/* Not while a process forks: in the child, p->top counts what is closed. */
-	pawl_light_fence(); /* [F] pairs with the heavy one before a fork */
+	pawl_light_fence(); /* [F] */
 	for (i = 0; i < used && !pawl_lease_closed(); i++) {
 		struct pawl_shard *s = pawl_shards_own(p, i);
 		uint64_t now = pawl_os_now();
@@ -506,7 +511,7 @@ bool pawl_shards_frozen(struct pawl_shards *p, uint64_t ns, void (*look)(void *a
 	pawl_store_relaxed(&p->frozen, 1); /* Relaxed: a hint to those refused. */
 	do {
 		/* A shard that came into use before the look ended, by the clock of
-		 * anybody who could tell, shows in births: [M] pairs with [N]. */
+		 * anybody who could tell, shows in births. */
 		births = pawl_load_acquire(&p->births); /* [M] */
 		closed = close_all(p, until);
 		if (closed)
@@ -523,7 +528,7 @@ void pawl_shards_stats(struct pawl_shards *p, struct pawl_shards_stats *stats)
 
 	*stats = (struct pawl_shards_stats){.shards = 0};
 	pawl_lease_stats(&stats->leases);
-	/* Relaxed: statistics. */
+	/* Relaxed, here and below: statistics. */
 	stats->failures = pawl_load_relaxed(&p->failures);
 	if (!p->leased)
 		stats->shards = pawl_load_relaxed(&p->mask) + 1;
@@ -531,7 +536,6 @@ void pawl_shards_stats(struct pawl_shards *p, struct pawl_shards_stats *stats)
 		struct pawl_shard *s = pawl_shards_own(p, i);
 		struct record *r = record_of(s);
 
-		/* Relaxed, as above. */
 		stats->shards += in_use(s);
 		stats->yields += pawl_load_relaxed(&r->yields);
 		stats->hostages += pawl_load_relaxed(&r->hostages);

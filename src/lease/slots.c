@@ -156,7 +156,8 @@ static size_t take_from_shards(struct pawl_slots *a, uint32_t *slots, size_t n)
 		/* Before the look: what came back in time is found by the last one,
 		 * however long this thread is off the CPU in between. */
 		bool last = turn >= LOOKS && pawl_os_now() >= until;
-		/* Relaxed: whether we drained some ourselves; of others, a hint. */
+		/* Relaxed, here and below: whether we drained some ourselves; of
+		 * others, a hint. */
 		uint64_t moved = pawl_load_relaxed(&a->moved);
 		int error = pawl_shards_reclaim(&a->shards);
 		bool sure;
@@ -302,7 +303,7 @@ void pawl_slots_put_batch(struct pawl_slots *a, const uint32_t *slots, size_t n)
 
 uint64_t pawl_slots_peak(const struct pawl_slots *a)
 {
-	return pawl_load_seq_cst(&a->fresh) * 64;
+	return pawl_load_seq_cst(&a->fresh) * 64; /* [N] of lease/depot.h */
 }
 
 void pawl_slots_each_idle(struct pawl_slots *a,
@@ -311,7 +312,8 @@ void pawl_slots_each_idle(struct pawl_slots *a,
 {
 	const uint64_t most = 64; /* words out of reach for others at a time */
 	struct pawl_lease_handle *h = pawl_lease_self();
-	uint64_t words = pawl_load_seq_cst(&a->fresh), first, end, i;
+	uint64_t first, end, i;
+	uint64_t words = pawl_load_seq_cst(&a->fresh); /* [N] of lease/depot.h */
 
 	/* Inside, each time, so that a fork waits until all are back. */
 	for (first = 0; first < words && begin_trim(a, h) == PAWL_LEASE_OK;

@@ -16,9 +16,9 @@
  * them first.
  */
 #define _GNU_SOURCE
-#include "record.h"
+#include "preload/record.h"
 #include "sync/queues.h"
-#include "stats.h"
+#include "preload/stats.h"
 
 #include <errno.h>
 #include <string.h>

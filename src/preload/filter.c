@@ -5,9 +5,12 @@
  * process at the first one; nobody can ask beforehand. So from the moment that a
  * filter is about to come, no more are made: to the runtime that looks like a
  * system that has come to refuse them, and wakers pass full fences instead.
+ *
+ * Order: [B] pairs with [F]: who begins a barrier and who renounces them do not both
+ * miss the other. [A] pairs with [E]: the barriers that were under way are over.
  */
 #define _GNU_SOURCE
-#include "preload.h"
+#include "preload/preload.h"
 #include "os/os.h"
 
 #include <linux/seccomp.h>
@@ -22,7 +25,7 @@ static pawl_atomic64 inside; /* threads that may be calling it now */
 bool barrier_begin(void)
 {
 	pawl_fetch_add_relaxed(&inside, 1);		/* Relaxed: the fence orders it */
-	pawl_full_fence();				/* [B] pairs with [F] */
+	pawl_full_fence();				/* [B] */
 	if (likely(pawl_load_relaxed(&renounced) == 0)) /* Relaxed: likewise */
 		return true;
 	barrier_end();
@@ -31,7 +34,7 @@ bool barrier_begin(void)
 
 void barrier_end(void)
 {
-	pawl_fetch_add_release(&inside, (uint64_t)-1); /* [E] pairs with [A] */
+	pawl_fetch_add_release(&inside, (uint64_t)-1); /* [E] */
 }
 
 void barrier_forked(void)
@@ -43,8 +46,8 @@ void barrier_forked(void)
 static void renounce_barriers(void)
 {
 	pawl_store_relaxed(&renounced, 1);	/* Relaxed: the fence orders it */
-	pawl_full_fence();			/* [F] pairs with [B] */
-	while (pawl_load_acquire(&inside) != 0) /* [A] pairs with [E] */
+	pawl_full_fence();			/* [F] */
+	while (pawl_load_acquire(&inside) != 0) /* [A] */
 		pawl_os_yield();
 }
 

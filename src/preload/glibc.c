@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* glibc's own functions. They are all looked up at once, at the first need. */
+/*
+ * glibc's own functions. They are all looked up at once, at the first need.
+ *
+ * Order: [A] pairs with [R]: who sees that they are found sees where.
+ */
 #define _GNU_SOURCE
-#include "preload.h"
+#include "preload/preload.h"
 
 #include <errno.h>
 
@@ -46,13 +50,13 @@ static void resolve(void)
 	find(&functions.longjmp, "longjmp");
 	find(&functions.siglongjmp, "siglongjmp");
 	find(&functions.longjmp_checked, "__longjmp_chk");
-	pawl_store_release(&resolved, 1); /* [R] pairs with [A] */
+	pawl_store_release(&resolved, 1); /* [R] */
 }
 
 /* Two threads may come at once, both find the same, and store it twice. */
 const struct glibc *glibc(void)
 {
-	if (unlikely(pawl_load_acquire(&resolved) == 0))
-		resolve(); /* [A] */
+	if (unlikely(pawl_load_acquire(&resolved) == 0)) /* [A] */
+		resolve();
 	return &functions;
 }

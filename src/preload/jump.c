@@ -4,7 +4,7 @@
  * handler of an alarm: the thread must leave the queue first, lest the next
  * unlock wake, or hand the lock to, what is left of its stack.
  */
-#include "preload.h"
+#include "preload/preload.h"
 #include "sync/queues.h"
 
 #include <setjmp.h>

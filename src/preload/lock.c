@@ -22,12 +22,16 @@
  *   E3  The unlock of a mutex that nobody holds does nothing, as with glibc: a
  *       queue would be out of step ever after.
  *
- * Queue nodes. Those of mcs come from record.c, not from the heap.
+ * Queue nodes. Those of mcs come from preload/record.c, not from the heap.
+ *
+ * Order: [W] pairs with [V] of sleep/park.c: who was handed the lock sees the section
+ * before. [F] pairs with [Z]: so does who takes a lock that was reset, whose own
+ * acquire may have read another word than the last that was reset.
  */
-#include "record.h"
+#include "preload/record.h"
 #include "registry/registry.h"
 #include "sync/queues.h"
-#include "stats.h"
+#include "preload/stats.h"
 
 #include <pawl/mcs.h>
 #include <pawl/thread.h>
@@ -145,7 +149,7 @@ static bool is_of_old_era(const struct mutex *m)
 static void note_era(struct mutex *m)
 {
 	if (unlikely(is_of_old_era(m)))
-		pawl_full_fence(); /* who reset the body need not have released to us */
+		pawl_full_fence(); /* [F] */
 	m->era = era;
 }
 
@@ -305,7 +309,7 @@ static void reset(struct mutex *m)
 	size_t size = chosen.core_size != 0 ? chosen.core_size : chosen.size, at;
 
 	for (at = 0; at < size; at += sizeof(pawl_atomic64))
-		pawl_store_release((pawl_atomic64 *)(void *)(m->core + at), 0);
+		pawl_store_release((pawl_atomic64 *)(void *)(m->core + at), 0); /* [Z] */
 }
 
 static void other_give(struct mutex *m)

@@ -15,7 +15,7 @@
  * whoever asks, whose search path and place in the search order it then uses.
  */
 #define _GNU_SOURCE
-#include "preload.h"
+#include "preload/preload.h"
 #include "os/os.h"
 
 #include <dlfcn.h>

@@ -10,9 +10,9 @@
  * it: a thread finds its own id there if and only if it put it there. Normal and
  * adaptive mutexes have no owner, and anybody may unlock them.
  */
-#include "record.h"
+#include "preload/record.h"
 #include "sync/queues.h"
-#include "stats.h"
+#include "preload/stats.h"
 
 #include <errno.h>
 #include <linux/futex.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a lock must be able to do to serve as a pthread_mutex_t. */
-#include "offer.h"
+#include "preload/offer.h"
 
 /* Room for a core, and in all; see preload.h. */
 enum { CORE_ROOM = 16, ROOM = 24 };

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/* What the interposer keeps of each thread. Order: [A] pairs with [R]: who finds a
+ * record sees what is in it. */
 #define _GNU_SOURCE
-#include "record.h"
+#include "preload/record.h"
 
-#include "preload.h"
+#include "preload/preload.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -88,7 +90,7 @@ static bool is_gone(const struct record *record)
 
 struct record *all_records(void)
 {
-	return pawl_pointer(pawl_load_acquire(&list)); /* [A] pairs with [R] */
+	return pawl_pointer(pawl_load_acquire(&list)); /* [A] */
 }
 
 /* A record whose thread is no more; requires the guard. A few looks at each

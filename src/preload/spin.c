@@ -6,8 +6,10 @@
  * glibc's waiters poll for ever. These poll politely for a while, then let
  * others run between polls: with more threads than CPUs the holder may be among
  * them.
+ *
+ * Order: [A] pairs with [R]: a section happens before the next one.
  */
-#include "preload.h"
+#include "preload/preload.h"
 
 #include <pawl/backend/word32.h>
 #include <pawl/thread.h>
@@ -30,7 +32,7 @@ static bool looks_free(pthread_spinlock_t *lock)
 
 static bool take(pthread_spinlock_t *lock)
 {
-	return pawl_word32_cas_acquire(lock, FREE, HELD); /* [A] pairs with [R] */
+	return pawl_word32_cas_acquire(lock, FREE, HELD); /* [A] */
 }
 
 static void wait_for(pthread_spinlock_t *lock)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* From the first call to the last: getting ready, and forks. */
 #define _GNU_SOURCE
-#include "offer.h"
-#include "preload.h"
-#include "record.h"
+#include "preload/offer.h"
+#include "preload/preload.h"
+#include "preload/record.h"
 #include "sync/queues.h"
-#include "stats.h"
+#include "preload/stats.h"
 
 #include <pawl/thread.h>
 

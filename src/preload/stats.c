@@ -3,11 +3,13 @@
  * The report at exit. Printing uses a buffer on the stack and write(2): the
  * program's own stdio may be closed by then, or locked by a thread that exit
  * does not wait for.
+ *
+ * Relaxed throughout: these are numbers, and order nothing.
  */
 #define _GNU_SOURCE
-#include "stats.h"
+#include "preload/stats.h"
 
-#include "record.h"
+#include "preload/record.h"
 #include "os/os.h"
 
 #include <dlfcn.h>
@@ -34,7 +36,6 @@ static struct place {
 } places[PLACES];
 static pawl_atomic64 homeless; /* waits for mutexes that found no place */
 
-/* Relaxed throughout: these are numbers, and order nothing. */
 static uint64_t get(const pawl_atomic64 *number)
 {
 	return pawl_load_relaxed(number);

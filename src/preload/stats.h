@@ -6,7 +6,7 @@
 #ifndef PAWL_PRELOAD_STATS_H
 #define PAWL_PRELOAD_STATS_H
 
-#include "preload.h"
+#include "preload/preload.h"
 
 extern bool stats_on;
 /* True while this thread sleeps for a signal, not for a lock. */

@@ -9,7 +9,7 @@
  * search order, and never leave it. Those that are opened later are appended.
  */
 #define _GNU_SOURCE
-#include "preload.h"
+#include "preload/preload.h"
 
 #include <elf.h>
 #include <link.h>

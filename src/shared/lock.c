@@ -75,7 +75,7 @@ static int enter(struct region *r, struct region_agent *me, unsigned index, uint
 	/* Relaxed: owners' alone (M5), and the last one's writes are seen. */
 	bool lost = turn == TURN_LOST || pawl_load_relaxed(&m->state) == MUTEX_LOST;
 
-	/* Relaxed, both: before the owner, in region_enter. */
+	/* Relaxed, here and below: before the owner, in region_enter. */
 	if (lost)
 		pawl_store_relaxed(&m->state, MUTEX_LOST);
 	else if (turn == TURN_DEAD)
@@ -188,7 +188,7 @@ static const struct region_agent *owner_of(const struct region *r, unsigned inde
 	const struct region_mutex *m = &r->mutexes[index];
 	/* In this order: who departed after us had said before that it owns it. */
 	uint64_t last = pawl_load_acquire(&m->depart); /* [A] */
-	/* Relaxed: a thread sees its own stores. */
+	/* Relaxed, here and below: a thread sees its own stores. */
 	uint64_t owner = pawl_load_relaxed(&m->owner);
 	const struct region_agent *agent = region_agent_of(r, owner);
 

@@ -29,8 +29,8 @@
  *       ahead is. Only then may another thread have the agent.
  *   M5  Only the owner writes owner, state and depart.
  *
- * Orders, in shared_lock.c and agents.c:
- *   [A] pairs with [R], [B] with [S]: a section happens before the next one.
+ * Orders, here, in shared/lock.c, shared/agents.c and shared/shared.c:
+ *   [A] pairs with [R], and [B] pairs with [S]: a section happens before the next one.
  *   [P] pairs with [P]: who reads a value from arrive sees its record, too.
  *   [G] pairs with [W]: who finds an agent left or taken over sees all that was
  *       done in its name; of a thread that was killed the system says so.

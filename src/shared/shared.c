@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pawl/shared.h for the threads of this process: which agent a thread has in
- * which region, and what becomes of it at exit and fork.
+ * which region, and what becomes of it at exit and fork. See shared/region.h for the
+ * orders.
  *
  * A thread has a seat for each agent. It needs a second agent in a region only
  * for a timed wait while it holds something: such a wait may leave its agent
@@ -271,7 +272,7 @@ int pawl_shared_mutex_unlock(struct pawl_shared *region, unsigned mutex)
 
 	if (mutex >= region->r.mutex_count)
 		return EINVAL;
-	/* As owner_of in shared_lock.c, for the agent at hand. */
+	/* As owner_of in lock.c, for the agent at hand. */
 	last = pawl_load_acquire(&m->depart); /* [A] */
 	owner = pawl_load_relaxed(&m->owner); /* Relaxed: a thread sees its own */
 	if (__builtin_expect(mine.serial != region->serial ||

@@ -11,6 +11,8 @@
  *   F2  `served` is the last number that a barrier which is over has served; it is
  *       stored by the lock's holder. Who reads it sees what every thread had
  *       stored when the barrier reached it.
+ *
+ * Order: [P] pairs with [Q]: F1.
  */
 #include "sleep/fences.h"
 #include "sleep/parking.h"
@@ -23,8 +25,7 @@ static void add(pawl_atomic64 *count, uint64_t n)
 
 bool pawl_barriers_pass(struct pawl_barriers *b, unsigned cpu)
 {
-	/* [Q] pairs with [P]. */
-	uint64_t mine = pawl_fetch_add_release(&b->asked, 1) + 1;
+	uint64_t mine = pawl_fetch_add_release(&b->asked, 1) + 1; /* [Q] */
 	bool good = true;
 
 	/* Ends with the barrier that is under way, and those queued before us. */
@@ -33,8 +34,8 @@ bool pawl_barriers_pass(struct pawl_barriers *b, unsigned cpu)
 	if (pawl_load_relaxed(&b->served) >= mine) {
 		add(&b->joined, 1);
 	} else {
-		/* [P] pairs with [Q]. Relaxed: the barrier is an acquire fence too. */
-		uint64_t all = pawl_load_relaxed(&b->asked);
+		/* Relaxed: the barrier is an acquire fence too. */
+		uint64_t all = pawl_load_relaxed(&b->asked); /* [P] */
 		uint64_t start = pawl_os_now();
 
 		good = cpu == PAWL_ALL_CPUS ? pawl_os_barrier()

@@ -9,13 +9,15 @@
  * early to succeed had passed its full fence by then, so a thread that already
  * sees the switch also sees the stores before that fence. Should the system
  * come to refuse the barrier later on, the light side is a full fence again.
+ *
+ * Order: [F] pairs with [F] of pawl/backend/memory.h, the light side's full form. Relaxed
+ * throughout: the above makes it enough.
  */
 #include "sleep/fences.h"
 #include "sleep/parking.h"
 
 uint64_t pawl_light_fence_full = 1;
 
-/* Relaxed throughout: see above for what makes it enough. */
 static pawl_atomic64 *full(void)
 {
 	return (pawl_atomic64 *)&pawl_light_fence_full;
@@ -51,7 +53,7 @@ static bool pass(struct pawl_barriers *service, unsigned cpu)
 
 bool pawl_heavy_fence_native(void)
 {
-	pawl_full_fence();
+	pawl_full_fence(); /* [F] */
 	if (pass(&services[ALL], PAWL_ALL_CPUS))
 		return true;
 	if (pawl_load_relaxed(full()) == 0)
@@ -66,7 +68,7 @@ bool pawl_heavy_fence_cpu(unsigned cpu)
 	/* Relaxed: who looks wants no order. Ends: it only grows. */
 	while ((below = pawl_load_relaxed(&aimed_below)) <= cpu)
 		pawl_cas_relaxed(&aimed_below, below, cpu + 1);
-	pawl_full_fence();
+	pawl_full_fence(); /* [F] */
 	return pass(&services[cpu], cpu);
 }
 

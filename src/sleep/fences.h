@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The reverse fence service from the inside; pawl/atomic.h has its contract. */
+/* The reverse fence service from the inside; pawl/word.h has its contract. */
 #ifndef PAWL_SLEEP_FENCES_H
 #define PAWL_SLEEP_FENCES_H
 

@@ -5,6 +5,9 @@
  * instructions, so a short poll mostly does. pawl check looks at it by itself
  * (scenario "guard"), and at what is built on it with a simpler one in its
  * place: otherwise no search would end.
+ *
+ * Order: [A] pairs with [R], so that what one holder did happens before what the
+ * next one does.
  */
 #include "sleep/parking.h"
 
@@ -16,7 +19,7 @@ void pawl_guard_lock(pawl_atomic64 *guard)
 {
 	struct pawl_spin spin;
 
-	if (pawl_cas_acquire(guard, 0, 1)) /* [A] pairs with [R] */
+	if (pawl_cas_acquire(guard, 0, 1)) /* [A] */
 		return;
 	pawl_spin_begin(&spin, GUARD_SPIN_NS);
 	while (pawl_spin_again(&spin))
@@ -28,6 +31,6 @@ void pawl_guard_lock(pawl_atomic64 *guard)
 
 void pawl_guard_unlock(pawl_atomic64 *guard)
 {
-	if (pawl_exchange_release(guard, 0) == 2) /* [R] pairs with [A] */
+	if (pawl_exchange_release(guard, 0) == 2) /* [R] */
 		pawl_os_wake(guard);
 }

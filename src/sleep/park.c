@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The parking table. See pawl/park.h for the protocol and P1 to P3. */
+/*
+ * The parking table. See pawl/park.h for the protocol and P1 to P3.
+ *
+ * Order: [H] pairs with [L] of pawl/park.h: P1, the sleeper's fence and the waker's.
+ * Where the system has no heavy fence, [H] pairs with [F], which every waker then
+ * passes: its look at the bucket is always too high by one. [N] pairs with [M]: who
+ * finds that so knows that it is so in all buckets, and since when. [V] pairs with
+ * [W]: who was told sees what was done before, such as the section of a mutex that
+ * it was granted.
+ */
 #include "sleep/parking.h"
 
 #include <errno.h>
@@ -104,9 +113,9 @@ static void fence_all_wakers(void)
 
 bool pawl_park_fence(void)
 {
-	bool before = pawl_load_acquire(&nobody) == 0; /* [M] pairs with [N] */
+	bool before = pawl_load_acquire(&nobody) == 0; /* [M] */
 
-	if (pawl_heavy_fence()) /* [H] pairs with [L] in pawl/park.h */
+	if (pawl_heavy_fence()) /* [H] */
 		return true;
 	if (before)
 		fence_all_wakers();
@@ -117,17 +126,17 @@ bool pawl_parked_really(const struct pawl_bucket *bucket)
 {
 	uint64_t nobody_now;
 
-	pawl_full_fence(); /* [H] pairs with [H], where there is no heavy one */
+	pawl_full_fence(); /* [F] */
 	/* Relaxed: after the fence; too high does no harm (P2). nobody first: it
 	 * must not be newer than wanted. */
-	nobody_now = pawl_load_acquire(&nobody); /* [M] pairs with [N] */
+	nobody_now = pawl_load_acquire(&nobody); /* [M] */
 	return pawl_load_relaxed(&bucket->wanted) != nobody_now;
 }
 
 bool pawl_sleeper_tell(struct pawl_sleeper *sleeper, enum sleeper_state state)
 {
 	return pawl_exchange_release(&sleeper->state, state) ==
-	       SLEEPER_ASLEEP; /* [V] pairs with [W], P3 */
+	       SLEEPER_ASLEEP; /* [V] P3 */
 }
 
 bool pawl_sleep(struct pawl_sleeper *sleeper, const struct pawl_deadline *deadline)
@@ -137,8 +146,7 @@ bool pawl_sleep(struct pawl_sleeper *sleeper, const struct pawl_deadline *deadli
 	/* Relaxed: it tells nothing but that we must be woken. Fails if we are
 	 * told already, or sleep for the second time. */
 	(void)pawl_cas_relaxed(&sleeper->state, SLEEPER_WAITING, SLEEPER_ASLEEP);
-	while (pawl_load_acquire(&sleeper->state) ==
-	       SLEEPER_ASLEEP) /* [W] pairs with [V] */
+	while (pawl_load_acquire(&sleeper->state) == SLEEPER_ASLEEP) /* [W] */
 		if (!pawl_os_sleep(&sleeper->state, SLEEPER_ASLEEP, deadline))
 			return false;
 		else
@@ -203,7 +211,7 @@ void pawl_park_for(const pawl_atomic64 *w, enum pawl_until until, uint64_t value
 	pawl_bucket_append(bucket, &me);
 	pawl_bucket_count(bucket, &me);
 	pawl_bucket_unlock(bucket);
-	if (!pawl_park_fence())
+	if (!pawl_park_fence()) /* [H] */
 		bounded = true;
 	if (bounded)
 		deadline = pawl_deadline_in(ns < PARK_LOOK_NS ? ns : PARK_LOOK_NS);

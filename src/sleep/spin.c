@@ -45,7 +45,7 @@ __attribute__((constructor)) static void count_cpus(void)
  * what takes longer now and then was disturbed. */
 static void learn(pawl_atomic64 *estimate, uint64_t sample, uint64_t least, uint64_t most)
 {
-	/* Relaxed: an estimate; one of two samples at a time may get lost. */
+	/* Relaxed, here and below: an estimate; one of two samples at a time may get lost. */
 	uint64_t old = pawl_load_relaxed(estimate);
 
 	sample = sample < least ? least : sample > most ? most : sample;

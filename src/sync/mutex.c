@@ -19,6 +19,9 @@
  * costs those that run more than it brings, unless they have had it for long.
  * While it naps no unlock wakes it. Should the lock come to rest meanwhile, it is
  * late by the length of a nap, which is no longer than it had waited before.
+ *
+ * Order: [W] pairs with [V] of sleep/park.c: who was granted the lock sees the section
+ * before. [E] pairs with [F] of sleep/park.c: I4.
  */
 #include "sync/queues.h"
 
@@ -198,7 +201,7 @@ static int sleep_as_head(struct pawl_mutex *m, struct pawl_sleeper *me, bool pat
 	pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
 	pawl_bucket_count(bucket, me);			/* I3 */
 	pawl_bucket_unlock(bucket);
-	if (!pawl_park_fence())
+	if (!pawl_park_fence()) /* [H] of sleep/park.c: P1 */
 		return nap(m, me, UNSURE_NS, deadline);
 	if (pawl_mutex_take(m)) /* P1 */
 		return 0;
@@ -216,7 +219,7 @@ static int leave_late(struct pawl_bucket *bucket, struct pawl_mutex *m,
 	bool head, asleep = false;
 
 	pawl_bucket_lock(bucket);
-	if (pawl_load_acquire(&me->state) == SLEEPER_GRANTED) { /* [W] pairs with [V] */
+	if (pawl_load_acquire(&me->state) == SLEEPER_GRANTED) { /* [W] */
 		pawl_bucket_unlock(bucket);
 		return 0;
 	}
@@ -253,12 +256,12 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 	uint64_t rest = pawl_wake_cost();
 	int naps = woken ? 0 : PAWL_MUTEX_NAPS, error;
 
+	/* Relaxed: tells others that they need not wake us; we look with [W]. */
 	(void)pawl_cas_relaxed(&me->state, SLEEPER_WOKEN, SLEEPER_WAITING);
 	do {
 		bool insist = naps == PAWL_MUTEX_NAPS;
 
-		if (pawl_load_acquire(&me->state) ==
-		    SLEEPER_GRANTED) /* [W] pairs with [V] */
+		if (pawl_load_acquire(&me->state) == SLEEPER_GRANTED) /* [W] */
 			return 0;
 		if (poll(m, me, insist ? INSIST_NS : pawl_wake_cost() / 2, insist) ==
 		    TAKEN)
@@ -305,7 +308,7 @@ bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
 	pawl_bucket_unlock(bucket);
 	if (!head)
 		return false;
-	pawl_full_fence(); /* [H] pairs with [H] in pawl_parked_really: I4 */
+	pawl_full_fence(); /* [E] I4 */
 	/* Relaxed: after the fence. */
 	return pawl_load_relaxed(&m->word) != pawl_mutex_me();
 }
@@ -477,7 +480,7 @@ static void grant(struct pawl_mutex *m)
  * either hands over or sets free. */
 void pawl_mutex_unlock_slow(struct pawl_mutex *m)
 {
-	/* Relaxed: I2 allows for a count that the head overwrites, or that
+	/* Relaxed, here and below: I2 allows for a count that the head overwrites, or that
 	 * overwrites the head's. */
 	uint64_t due = pawl_load_relaxed(&m->due), turn = turn_of(due);
 

@@ -15,8 +15,8 @@ LINT = os.path.join(ROOT, "scripts", "lint")
 class LintTest(unittest.TestCase):
     def setUp(self):
         self.tree = tempfile.mkdtemp()
-        shutil.copytree(os.path.join(ROOT, "include"), os.path.join(self.tree, "include"))
-        os.mkdir(os.path.join(self.tree, "src"))
+        for folder in ("include", "backend", "src"):
+            shutil.copytree(os.path.join(ROOT, folder), os.path.join(self.tree, folder))
 
     def tearDown(self):
         shutil.rmtree(self.tree)
@@ -29,12 +29,21 @@ class LintTest(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.tree, "include", "pawl", name)
 
+    def source(self, name):
+        return os.path.join(self.tree, "src", name)
+
     def edit(self, name, old, new):
-        with open(self.path(name)) as file:
+        path = self.source(name) if "/" in name else self.path(name)
+        with open(path) as file:
             text = file.read()
         self.assertIn(old, text, f"{name} has changed; adapt this test")
-        with open(self.path(name), "w") as file:
+        with open(path, "w") as file:
             file.write(text.replace(old, new, 1))
+
+    def plant(self, name, text):
+        """A file of src, which keeps to all other rules."""
+        with open(self.source(name), "w") as file:
+            file.write("/* SPDX-License-Identifier: MIT */\n" + text)
 
     def add(self, name, text):
         self.edit(name, "#endif /* PAWL_", text + "\n#endif /* PAWL_")
@@ -129,9 +138,92 @@ class LintTest(unittest.TestCase):
         self.assert_found("tas.h", "a memory order is named")
 
     def test_memory_order_named_in_a_source(self):
-        with open(os.path.join(self.tree, "src", "x.c"), "w") as file:
-            file.write("int x = memory_order_seq_cst;\n")
+        self.plant("os/x.c", "int x = memory_order_seq_cst;\n")
         self.assert_found("x.c", "a memory order is named")
+
+    def test_include_that_goes_up(self):
+        self.edit("sleep/park.c", '#include "sleep/parking.h"',
+                  '#include "sleep/parking.h"\n#include "sync/queues.h"')
+        self.assert_found("sleep/park.c:", "includes sync/queues.h, which is not below it")
+
+    def test_include_of_a_face_of_a_layer_above(self):
+        self.edit("os/os.h", "#include <pawl/atomic.h>", "#include <pawl/mutex.h>")
+        self.assert_found("os/os.h:", "includes pawl/mutex.h, which is not below it")
+
+    def test_include_of_a_layer_beside(self):
+        self.edit("shared/shared.c", '#include "os/shared.h"',
+                  '#include "os/shared.h"\n#include "lease/leases.h"')
+        self.assert_found("shared/shared.c:", "includes lease/leases.h")
+
+    def test_include_of_another_subcommand(self):
+        self.edit("cli/run/run.c", '#include "cli/commands.h"',
+                  '#include "cli/commands.h"\n#include "cli/try/try.h"')
+        self.assert_found("cli/run/run.c:", "includes cli/try/try.h")
+
+    def test_common_include_of_a_subcommand(self):
+        self.edit("cli/common/stats.c", '#include "cli/common/stats.h"',
+                  '#include "cli/common/stats.h"\n#include "cli/try/try.h"')
+        self.assert_found("cli/common/stats.c:", "includes cli/try/try.h")
+
+    def test_header_that_includes_a_source(self):
+        self.edit("thread.h", "#include <pawl/atomic.h>",
+                  '#include <pawl/atomic.h>\n#include "os/os.h"')
+        self.assert_found("thread.h:", "includes os/os.h")
+
+    def test_headers_that_include_each_other(self):
+        self.edit("word.h", "#include <pawl/backend/memory.h>",
+                  "#include <pawl/backend/memory.h>\n#include <pawl/park.h>")
+        self.assert_found("includes", "which includes it")
+
+    def test_include_that_does_not_say_where(self):
+        self.edit("preload/jump.c", '"preload/preload.h"', '"preload.h"')
+        self.assert_found("preload/jump.c:", "say where, from src on")
+
+    def test_source_without_label(self):
+        self.edit("sleep/guard.c", "pawl_exchange_release(guard, 0) == 2) /* [R] */",
+                  "pawl_exchange_release(guard, 0) == 2)")
+        status, output = self.lint()
+        self.assertEqual(status, 1)
+        self.assertIn("pawl_exchange_release carries no label", output)
+        self.assertIn("label [A]'s partner [R] is carried by nothing", output)
+
+    def test_orphan_label_in_a_source(self):
+        self.plant("os/x.c", "/* What it is. */\n#include <pawl/atomic.h>\n\n"
+                             "void f(pawl_atomic64 *w)\n{\n"
+                             "\tpawl_store_release(w, 1); /* [Z] */\n}\n")
+        self.assert_found("os/x.c:", "label [Z] is not explained by its partner")
+
+    def test_label_whose_partner_is_nowhere(self):
+        self.plant("os/x.c", "/* What it is. [Z] pairs with [Y]. */\n"
+                             "#include <pawl/atomic.h>\n\n"
+                             "void f(pawl_atomic64 *w)\n{\n"
+                             "\tpawl_store_release(w, 1); /* [Z] */\n}\n")
+        self.assert_found("os/x.c:", "label [Z]'s partner [Y] is carried by nothing")
+
+    def test_label_whose_partner_is_not_in_the_file_named(self):
+        self.edit("sync/mutex.c", "[E] pairs with [F] of sleep/park.c",
+                  "[E] pairs with [F] of sleep/guard.c")
+        self.assert_found("sync/mutex.c:", "partner [F] is carried by nothing in sleep/guard.c")
+
+    def test_label_alone_that_pairs_with_itself(self):
+        self.plant("os/x.c", "/* What it is. [Z] pairs with itself. */\n"
+                             "#include <pawl/atomic.h>\n\n"
+                             "void f(pawl_atomic64 *w)\n{\n"
+                             "\tpawl_store_release(w, 1); /* [Z] */\n}\n")
+        self.assert_found("os/x.c:", "pairs with itself, but nothing else carries it")
+
+    def test_label_that_is_explained_but_not_used(self):
+        self.edit("sleep/guard.c", "Order: [A] pairs with [R]",
+                  "Order: [Q] pairs with [R]. [A] pairs with [R]")
+        self.assert_found("sleep/guard.c:", "[Q] is explained, but no operation carries it")
+
+    def test_relaxed_in_a_source_without_a_reason(self):
+        self.edit("lease/handle.c", "\t/* Relaxed: only its owner counts, and who reads wants no order. */\n",
+                  "")
+        status, output = self.lint()
+        self.assertEqual(status, 1)
+        self.assertIn("handle.c", output)
+        self.assertIn("say in a comment why relaxed is enough", output)
 
     def test_card_without_a_field(self):
         self.edit("ticket.h", " * Lifetime   [R] is unlock's last access", " * [R] is unlock's last access")

@@ -2,7 +2,7 @@
 /* What pawl bench is to measure: workloads, and for each subjects and threads. */
 #include "cli/bench/bench.h"
 #include "cli/common/interpose.h"
-#include "cli/list/list.h"
+#include "cli/common/locks.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "cli/check/check.h"
 
 #include "cli/common/interrupt.h"
-#include "cli/list/list.h"
+#include "cli/common/locks.h"
 #include "cli/common/options.h"
 #include "cli/common/output.h"
 

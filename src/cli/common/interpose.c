@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "cli/common/interpose.h"
 
-#include "cli/list/list.h"
+#include "cli/common/locks.h"
 #include "cli/common/options.h"
 #include "preload/offer.h"
 

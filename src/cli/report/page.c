@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The page around the panels: one file, which asks nobody for anything. */
-#include "cli/list/list.h"
+#include "cli/common/locks.h"
 #include "cli/report/report.h"
 #include "cli/report/svg.h"
 

@@ -2,7 +2,7 @@
 /* pawl sim: locks on machines that are not here. */
 #include "cli/commands.h"
 #include "cli/common/interrupt.h"
-#include "cli/list/list.h"
+#include "cli/common/locks.h"
 #include "cli/common/options.h"
 #include "cli/common/output.h"
 #include "cli/common/stats.h"

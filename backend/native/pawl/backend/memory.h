@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The memory and waiting seam on real hardware: the compiler's atomics, and
- * polite polling. Only pawl/atomic.h includes this file; it passes every order
+ * polite polling. Only pawl/word.h includes this file; the seam passes every order
  * as a constant.
  */
 #ifndef PAWL_BACKEND_MEMORY_H
@@ -81,7 +81,7 @@ static inline void pawl_raw_light_fence(void)
 	pawl_raw_bare_light_fence();
 	if (__builtin_expect(pawl_raw_load(&pawl_light_fence_full, __ATOMIC_RELAXED) != 0,
 			     false))
-		pawl_arch_full_fence();
+		pawl_arch_full_fence(); /* [F] of sleep/fence.c */
 }
 
 static inline bool pawl_raw_heavy_fence(void)
