@@ -144,8 +144,9 @@ uint64_t pawl_spin_look(struct pawl_spin *spin, const pawl_atomic64 *w)
 	value = pawl_load_relaxed(w); /* Relaxed: likewise */
 	took = pawl_os_now() - before;
 	/* Longer than ever, and it was this thread that was off its CPU; or it is the
-	 * estimate that is wrong, and had better grow. Relaxed: an estimate. */
+	 * estimate that is wrong, and had better grow. */
 	if (value != spin->seen && spin->seen != 0) {
+		/* Relaxed: an estimate. */
 		uint64_t most = 4 * pawl_load_relaxed(&pawl_costs.transfer);
 
 		learn(&pawl_costs.transfer, took < most ? took : most, SHORTEST_TRANSFER,
