@@ -53,6 +53,39 @@ void sim_reset(void)
 	pawl_lease_forget();
 }
 
+struct state {
+	pawl_atomic64 twa[SIM_MAX_WAITING_SLOTS];
+	pawl_atomic64 hapax[SIM_MAX_WAITING_SLOTS];
+	pawl_atomic64 hapax_vw[SIM_MAX_WAITING_SLOTS];
+	uint64_t blocks_used;
+};
+
+size_t sim_runtime_size(void)
+{
+	return sizeof(struct state);
+}
+
+/* Not accesses that an engine sees: no thread makes them. */
+__attribute__((no_sanitize_thread)) void sim_runtime_save(void *to)
+{
+	struct state *state = to;
+
+	__builtin_memcpy(state->twa, sim_twa_slots, sizeof(state->twa));
+	__builtin_memcpy(state->hapax, sim_hapax_slots, sizeof(state->hapax));
+	__builtin_memcpy(state->hapax_vw, sim_hapax_vw_slots, sizeof(state->hapax_vw));
+	state->blocks_used = blocks_used;
+}
+
+__attribute__((no_sanitize_thread)) void sim_runtime_load(const void *from)
+{
+	const struct state *state = from;
+
+	__builtin_memcpy(sim_twa_slots, state->twa, sizeof(state->twa));
+	__builtin_memcpy(sim_hapax_slots, state->hapax, sizeof(state->hapax));
+	__builtin_memcpy(sim_hapax_vw_slots, state->hapax_vw, sizeof(state->hapax_vw));
+	blocks_used = state->blocks_used;
+}
+
 size_t sim_thread_size(void)
 {
 	return sizeof(struct pawl_thread);
