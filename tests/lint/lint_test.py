@@ -225,6 +225,16 @@ class LintTest(unittest.TestCase):
         self.assertIn("handle.c", output)
         self.assertIn("say in a comment why relaxed is enough", output)
 
+    def test_second_registrar_for_fork(self):
+        self.plant("lease/x.c", "#include <pthread.h>\n\nvoid f(void)\n{\n"
+                                "\tpthread_atfork(0, 0, f);\n}\n")
+        self.assert_found("lease/x.c:", "registers for fork")
+
+    def test_second_registrar_for_fork_in_life(self):
+        self.plant("life/x.c", "#include <pthread.h>\n\nvoid f(void)\n{\n"
+                               "\tpthread_atfork(0, 0, f);\n}\n")
+        self.assert_found("life/x.c:", "registers for fork")
+
     def test_card_without_a_field(self):
         self.edit("ticket.h", " * Lifetime   [R] is unlock's last access", " * [R] is unlock's last access")
         self.assert_found("ticket.h", 'the card has 0 fields "Lifetime"')
