@@ -231,10 +231,10 @@ static inline struct pawl_shard *pawl_shards_shared(struct pawl_shards *p)
 	uint64_t mask = pawl_load_relaxed(&p->mask), id = pawl_lease_id();
 
 	if (p->at_random) {
-		/* Fibonacci hashing of where the thread's storage is. */
+		/* By where the thread's storage is. */
 		id = pawl_load_relaxed(&p->salt); /* Relaxed. */
 		id += pawl_address(pawl_self()) >> 7;
-		id = id * 0x9e3779b97f4a7c15u >> 32;
+		id = pawl_hash(id, 32);
 	}
 	return (struct pawl_shard *)(p->shared + (id & mask) * p->stride);
 }

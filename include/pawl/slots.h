@@ -113,6 +113,19 @@ void pawl_slots_put_slow(struct pawl_slots *a, uint32_t slot, struct pawl_slots_
 }
 #endif
 
+/* As pawl_shards_enter; and pawl_shards_shared. */
+
+static inline struct pawl_slots_shard *pawl_slots_enter(struct pawl_slots *a,
+							struct pawl_lease_handle *h)
+{
+	return (struct pawl_slots_shard *)pawl_shards_enter(&a->shards, h);
+}
+
+static inline struct pawl_slots_shard *pawl_slots_shared(struct pawl_slots *a)
+{
+	return (struct pawl_slots_shard *)pawl_shards_shared(&a->shards);
+}
+
 /* One compare-and-swap on a shared shard's list; false if it is empty, or there is no
  * working on lists now. */
 static inline bool pawl_slots_pop(struct pawl_slots *a, uint32_t *slot)
@@ -120,8 +133,7 @@ static inline bool pawl_slots_pop(struct pawl_slots *a, uint32_t *slot)
 	struct pawl_lease_handle *h = pawl_lease_self();
 
 	while (pawl_shards_begin(&a->shards, h)) {
-		struct pawl_slots_shard *s =
-			(struct pawl_slots_shard *)pawl_shards_shared(&a->shards);
+		struct pawl_slots_shard *s = pawl_slots_shared(a);
 		uint64_t head = pawl_load_acquire(&s->state); /* [G] */
 		uint64_t top = head & PAWL_SLOTS_TOP, below;
 
@@ -152,8 +164,7 @@ static inline bool pawl_slots_push(struct pawl_slots *a, uint32_t slot)
 	struct pawl_lease_handle *h = pawl_lease_self();
 
 	while (pawl_shards_begin(&a->shards, h)) {
-		struct pawl_slots_shard *s =
-			(struct pawl_slots_shard *)pawl_shards_shared(&a->shards);
+		struct pawl_slots_shard *s = pawl_slots_shared(a);
 		/* Relaxed, with the link: [P] publishes them. */
 		uint64_t head = pawl_load_relaxed(&s->state);
 
@@ -187,8 +198,7 @@ static inline bool pawl_slots_push(struct pawl_slots *a, uint32_t slot)
 static inline uint32_t pawl_slots_get(struct pawl_slots *a)
 {
 	struct pawl_lease_handle *h = pawl_lease_self();
-	struct pawl_slots_shard *s = (struct pawl_slots_shard *)pawl_shards_enter(
-		&a->shards, h);
+	struct pawl_slots_shard *s = pawl_slots_enter(a, h);
 	uint64_t n;
 	uint32_t slot;
 
@@ -211,8 +221,7 @@ static inline uint32_t pawl_slots_get(struct pawl_slots *a)
 static inline void pawl_slots_put(struct pawl_slots *a, uint32_t slot)
 {
 	struct pawl_lease_handle *h = pawl_lease_self();
-	struct pawl_slots_shard *s = (struct pawl_slots_shard *)pawl_shards_enter(
-		&a->shards, h);
+	struct pawl_slots_shard *s = pawl_slots_enter(a, h);
 	uint64_t n;
 
 	if (__builtin_expect(s == NULL, false)) {

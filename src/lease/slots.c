@@ -176,8 +176,7 @@ static size_t take_from_shards(struct pawl_slots *a, uint32_t *slots, size_t n)
 /* Makes n slots, which are ours, one list, and puts that in front of a shard's. */
 static void push_all(struct pawl_slots *a, const uint32_t *slots, size_t n)
 {
-	struct pawl_slots_shard *s = (struct pawl_slots_shard *)pawl_shards_shared(
-		&a->shards);
+	struct pawl_slots_shard *s = pawl_slots_shared(a);
 	uint64_t head;
 	size_t i;
 
@@ -253,8 +252,7 @@ static size_t smaller(size_t a, size_t b)
 static size_t get_some(struct pawl_slots *a, uint32_t *slots, size_t n)
 {
 	struct pawl_lease_handle *h = pawl_lease_self();
-	struct pawl_slots_shard *s = (struct pawl_slots_shard *)pawl_shards_enter(
-		&a->shards, h);
+	struct pawl_slots_shard *s = pawl_slots_enter(a, h);
 	size_t taken = 0;
 
 	if (s != NULL) {
@@ -287,8 +285,7 @@ size_t pawl_slots_get_batch(struct pawl_slots *a, uint32_t *slots, size_t n)
 void pawl_slots_put_batch(struct pawl_slots *a, const uint32_t *slots, size_t n)
 {
 	struct pawl_lease_handle *h = pawl_lease_self();
-	struct pawl_slots_shard *s = (struct pawl_slots_shard *)pawl_shards_enter(
-		&a->shards, h);
+	struct pawl_slots_shard *s = pawl_slots_enter(a, h);
 	size_t put = 0;
 
 	if (s != NULL) {
