@@ -104,6 +104,8 @@ void sim_fence(enum sim_fence kind);
 /* False, and no more than a full fence, if the engine plays a system without
  * membarrier: sim_membarrier_works. */
 extern bool sim_membarrier_works;
+/* If not NULL: whether it refuses the heavy fence to the caller, this time. */
+extern bool (*sim_refuses)(void);
 bool sim_heavy_fence(void);
 bool sim_heavy_fence_cpu(unsigned cpu);
 unsigned sim_cpu(void);

@@ -7,21 +7,42 @@
 
 #include "../../src/sync/queues.h"
 
+/* So many neighbours are not all in one bucket. */
+enum { PLACES = 8 };
+
 struct state {
 	struct pawl_mutex mutex;
-	struct pawl_cond cond;
+	struct pawl_cond places[PLACES];
 	uint64_t ready;	 /* plain: what is waited for */
 	uint64_t served; /* under the mutex: waiters that are done */
 	uint64_t passed; /* atomic: another thread may release the mutex */
 };
 
 static struct state *state;
+static struct pawl_cond *cond; /* one of the places */
+
+/* What belongs to the condition's bucket must not be taken for what belongs to the
+ * mutex's, so they have one each; or share one, which is the lot of some. */
+static void set_up_in(bool same_bucket)
+{
+	state = explore_allocate(sizeof(*state), 128);
+	explore_label(state, "state");
+	cond = state->places;
+	while ((pawl_bucket_of(cond) == pawl_bucket_of(&state->mutex)) != same_bucket)
+		if (++cond == state->places + PLACES)
+			explore_fail(VERDICT_ASSERTION, "no place is in that bucket");
+}
 
 static void set_up(void *argument)
 {
 	(void)argument;
-	state = explore_allocate(sizeof(*state), 128);
-	explore_label(state, "state");
+	set_up_in(false);
+}
+
+static void set_up_together(void *argument)
+{
+	(void)argument;
+	set_up_in(true);
 }
 
 /* Waits until something is ready, and takes it. */
@@ -33,10 +54,10 @@ static void await_ready(bool timed)
 	pawl_mutex_lock(&state->mutex);
 	while (state->ready == 0 && error == 0)
 		if (timed)
-			error = pawl_cond_timedwait(&state->cond, &state->mutex,
-						    CLOCK_MONOTONIC, &later);
+			error = pawl_cond_timedwait(cond, &state->mutex, CLOCK_MONOTONIC,
+						    &later);
 		else
-			pawl_cond_wait(&state->cond, &state->mutex);
+			pawl_cond_wait(cond, &state->mutex);
 	if (error == 0)
 		state->ready--;
 	state->served++;
@@ -49,10 +70,10 @@ static void make_ready(void (*tell)(struct pawl_cond *), bool after)
 	pawl_mutex_lock(&state->mutex);
 	state->ready++;
 	if (!after)
-		tell(&state->cond);
+		tell(cond);
 	pawl_mutex_unlock(&state->mutex);
 	if (after)
-		tell(&state->cond);
+		tell(cond);
 }
 
 /* signal: one waits, one signals, at any moment. */
@@ -79,11 +100,11 @@ static void foreign_thread(void *argument, int thread)
 {
 	(void)argument;
 	if (thread == 0) {
-		sim_await(SIM_AWAIT_EQ, &state->cond.waiters.raw, 1, 0, SIM_RELAXED);
+		sim_await(SIM_AWAIT_EQ, &cond->waiters.raw, 1, 0, SIM_RELAXED);
 		pawl_mutex_lock(&state->mutex);
 		state->ready++;
 		sim_store(&state->passed, 1, SIM_RELEASE);
-		pawl_cond_signal(&state->cond);
+		pawl_cond_signal(cond);
 	} else if (thread == 1) {
 		sim_await(SIM_AWAIT_NE, &state->passed, 0, 0, SIM_ACQUIRE);
 		pawl_mutex_unlock(&state->mutex);
@@ -108,9 +129,8 @@ static void sleep_simply(bool timed)
 	static const struct pawl_deadline later = {.time = {.tv_sec = 1}};
 	struct pawl_sleeper me = {.mutex = NULL};
 
-	pawl_cond_enroll(&state->cond, &me);
-	if (!pawl_sleep(&me, timed ? &later : NULL) &&
-	    pawl_cond_withdraw(&state->cond, &me))
+	pawl_cond_enroll(cond, &me);
+	if (!pawl_sleep(&me, timed ? &later : NULL) && pawl_cond_withdraw(cond, &me))
 		return;
 	if (state->ready == 0)
 		explore_fail(VERDICT_ASSERTION, "woken, and nothing is ready");
@@ -119,9 +139,9 @@ static void sleep_simply(bool timed)
 /* Tells when so many have enrolled: before, they would wait for ever. */
 static void tell_after(uint64_t count, void (*tell)(struct pawl_cond *))
 {
-	sim_await(SIM_AWAIT_EQ, &state->cond.waiters.raw, count, 0, SIM_ACQUIRE);
+	sim_await(SIM_AWAIT_EQ, &cond->waiters.raw, count, 0, SIM_ACQUIRE);
 	state->ready = count;
-	tell(&state->cond);
+	tell(cond);
 }
 
 /* all: two wait without a mutex, one broadcasts. */
@@ -134,10 +154,10 @@ static void all_thread(void *argument, int thread)
 		sleep_simply(false);
 }
 
-static void signal_twice(struct pawl_cond *cond)
+static void signal_twice(struct pawl_cond *c)
 {
-	pawl_cond_signal(cond);
-	pawl_cond_signal(cond);
+	pawl_cond_signal(c);
+	pawl_cond_signal(c);
 }
 
 /* each: two wait without a mutex, two signals wake one each. */
@@ -156,7 +176,7 @@ static void withdraw_thread(void *argument, int thread)
 	(void)argument;
 	if (thread == 0) {
 		state->ready = 1;
-		pawl_cond_signal(&state->cond);
+		pawl_cond_signal(cond);
 	} else {
 		sleep_simply(true);
 	}
@@ -165,7 +185,7 @@ static void withdraw_thread(void *argument, int thread)
 static void none_counted(void *argument)
 {
 	(void)argument;
-	if (explore_final(&state->cond.waiters.raw) != 0)
+	if (explore_final(&cond->waiters.raw) != 0)
 		explore_fail(VERDICT_ASSERTION, "waiters are counted that are gone");
 }
 
@@ -186,6 +206,11 @@ const struct scenario cond_scenarios[] = {
 	 passes, set_up, signal_thread, is_served, 0, false, false},
 	{"signal-timed", "the same, and the waiter may give up", 2, 2, 1, 1, always,
 	 passes, set_up, signal_timed_thread, is_served, 1, false, false},
+	{"together", "signal, mutex and condition in one bucket", 2, 2, 1, 1, always,
+	 passes, set_up_together, signal_thread, is_served, 0, false, false},
+	{"together-timed", "the same, and the waiter may give up", 2, 2, 1, 1, always,
+	 passes, set_up_together, signal_timed_thread, is_served, 1, false, false,
+	 .takes_minutes = true},
 	{"foreign", "one waits, one signals as another releases its mutex", 3, 3, 1, 1,
 	 always, passes, set_up, foreign_thread, is_served, 0, false, false,
 	 .takes_minutes = true},

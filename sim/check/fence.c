@@ -2,7 +2,7 @@
 /*
  * The reverse fence service of src/sleep/barrier.c: whoever is served by
  * somebody else's barrier must have what one of its own would have given. Part
- * of the simulated world, like scenario.c.
+ * of the simulated world, like those of the locks.
  */
 #include "outside.h"
 

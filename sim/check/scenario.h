@@ -34,6 +34,11 @@ struct scenario {
 	bool takes_minutes;		   /* only with --full, or if it is named */
 	bool polls;			   /* the waiters of a mutex do */
 	int alike; /* threads from alike - 1 on run the same code; 0 = none do */
+	/* In which sizes `pawl check` runs it, unless asked for one. */
+	bool basic;	  /* in more than others, and with every lock that sleeps */
+	bool long_asleep; /* takes hours with a lock that sleeps as others do */
+	/* The locks that sleep and end it with three threads; NULL: none. */
+	bool (*three_asleep)(const struct lock_type *type);
 };
 
 /* What more there is to a scenario for the core checker, sim/cores. */
@@ -43,8 +48,6 @@ struct core_scenario {
 	void (*check)(const struct scenario *scenario, int threads, int episodes,
 		      const struct options *options, struct result *result);
 };
-
-extern const struct scenario scenarios[]; /* ended by one without a name */
 
 /*
  * What is checked but is no lock of the registry: a type with a name and no
@@ -60,6 +63,12 @@ extern const struct lock_type cond_types[]; /* ended by no name, like the next *
 extern const struct scenario cond_scenarios[];
 extern const struct lock_type fence_types[];
 extern const struct scenario fence_scenarios[];
+extern const struct lock_type guard_types[];
+extern const struct scenario guard_scenarios[];
+extern const struct lock_type park_types[];
+extern const struct scenario park_scenarios[];
+extern const struct lock_type scoped_types[];
+extern const struct scenario scoped_scenarios[];
 extern const struct lock_type seqlock_types[];
 extern const struct scenario seqlock_scenarios[];
 extern const struct lock_type lease_types[];
@@ -69,8 +78,12 @@ extern const struct scenario semaphore_scenarios[];
 extern const struct lock_type shared_types[];
 extern const struct scenario shared_scenarios[];
 
-/* The scenarios of such an object, or of all locks. */
-const struct scenario *scenarios_of(const struct lock_type *type);
+/* The n-th scenario of such an object or, if it is none, of all locks; NULL when
+ * there are no more. */
+const struct scenario *scenario_of(const struct lock_type *type, size_t n);
+
+/* Whether a lock sleeps in a way of its own: not as another one, waiting otherwise. */
+bool has_own_way(const struct lock_type *type);
 
 /* Explores one scenario with one lock. */
 void scenario_check(const struct scenario *scenario, const struct lock_type *type,

@@ -364,6 +364,163 @@ static void all_are_careless(void *argument, int thread)
 	run(thread == 0 ? visit_carelessly : visit_carelessly_twice, thread);
 }
 
+/* owns: whoever has left knows that it does not own it, whoever came after it. */
+static void visit_and_ask(int thread)
+{
+	visit(thread);
+	if (pawl_region_owns(&region, (uint64_t)thread + FIRST_NAME, 0) ||
+	    pawl_region_holds(&region, &world->agents[thread]))
+		explore_fail(VERDICT_ASSERTION, "it has left, and seems to own it");
+}
+
+static void all_ask(void *argument, int thread)
+{
+	(void)argument;
+	run(visit_and_ask, thread);
+}
+
+/* freed: one leaves, and gives its agent back, while the other waits for it. */
+static void visit_and_go(int thread)
+{
+	visit(thread);
+	pawl_region_free(&world->agents[thread]);
+}
+
+static void first_goes(void *argument, int thread)
+{
+	(void)argument;
+	run(thread == 0 ? visit_and_go : visit, thread);
+}
+
+/* come-and-go: agents are claimed, used, and given back; and again. */
+static void come_and_go(int thread)
+{
+	struct region_agent *agent = pawl_region_claim(&region,
+						       (uint64_t)thread + FIRST_NAME);
+
+	if (agent == NULL)
+		return;
+	work_inside((int)(agent - world->agents), lock(agent, NULL));
+	pawl_region_free(agent);
+}
+
+static void all_come_and_go(void *argument, int thread)
+{
+	(void)argument;
+	come_and_go(thread);
+	if (thread == 0)
+		come_and_go(thread);
+}
+
+static void one_agent(void *argument)
+{
+	(void)argument;
+	set_up_for(0, 1);
+}
+
+/*
+ * In the following thread 0 has drawn and queued its first value, and the others come
+ * later. What becomes of that value is for them to see.
+ */
+enum { FIRST_VALUE = 1 };
+
+static void first_queues(bool enters)
+{
+	/* Relaxed: before the release of all of it. */
+	pawl_store_relaxed(&world->agents[0].who, FIRST_NAME);
+	pawl_store_relaxed(&world->agents[0].value, FIRST_VALUE);
+	pawl_store_relaxed(&world->mutex.arrive, FIRST_VALUE);
+	if (enters)
+		pawl_store_relaxed(&world->mutex.owner, FIRST_VALUE);
+}
+
+static void first_dies(bool inside)
+{
+	first_queues(inside);
+	if (inside)
+		world->inside = 1;
+	pawl_store_relaxed(&world->dead[0], 1); /* Relaxed: likewise */
+	pawl_store_release(&world->held, 1);
+}
+
+static void run_later(void (*what)(int thread), int thread)
+{
+	pawl_await_eq_acquire(&world->held, 1, PAWL_SPIN);
+	run(what, thread);
+}
+
+/* again: one died inside, and another dies at any step. */
+static void two_die(void *argument)
+{
+	(void)argument;
+	set_up_for(3, THREADS);
+}
+
+static void first_died_inside(void *argument, int thread)
+{
+	(void)argument;
+	if (thread == 0)
+		first_dies(true);
+	else
+		run_later(visit, thread);
+}
+
+/* behind: one died waiting, and another dies at any step. */
+static void first_died_waiting(void *argument, int thread)
+{
+	(void)argument;
+	if (thread == 0)
+		first_dies(false);
+	else
+		run_later(visit, thread);
+}
+
+/* reused: the agent of the dead is claimed while somebody tries. */
+static void visit_and_claim(int thread)
+{
+	struct region_agent *agent;
+
+	visit(thread);
+	agent = pawl_region_claim(&region, (uint64_t)thread + FIRST_NAME);
+	if (agent != NULL)
+		work_inside((int)(agent - world->agents), lock(agent, NULL));
+}
+
+static void last_tries_meanwhile(void *argument, int thread)
+{
+	(void)argument;
+	if (thread == 0)
+		first_dies(false);
+	else
+		run_later(thread == 1 ? visit_and_claim : try_once, thread);
+}
+
+/* left-behind: one leaves, one gives up waiting for it, and one is behind that. */
+static void first_leaves(void *argument, int thread)
+{
+	(void)argument;
+	if (thread == 0) {
+		first_queues(true);
+		pawl_store_release(&world->held, 1);
+		region_unlock(&region, &world->mutex, 0, FIRST_VALUE);
+	} else {
+		run(thread == 1 ? wait_a_while : come_later, thread);
+	}
+}
+
+/* refused: the region knows already that some have no barrier. */
+static void first_is_refused(void *argument, int thread)
+{
+	(void)argument;
+	if (thread == 0) {
+		pawl_store_relaxed(&world->fenced, 1); /* Relaxed: before held */
+		pawl_store_release(&world->held, 1);
+		run(visit, thread);
+	} else {
+		run_later(visit, thread);
+	}
+}
+
 const struct lock_type shared_types[] = {
 	{.name = "shared", .base = "shared", .header = "pawl/shared.h"},
 	{.name = NULL},
@@ -386,5 +543,21 @@ const struct scenario shared_scenarios[] = {
 	 .takes_minutes = true},
 	{"processes", "three processes, in order of arrival", 3, 3, 1, 1, always, passes,
 	 nobody_dies, in_order, all_came_in, 0, false, false, .takes_minutes = true},
+	{"owns", "who has left does not own it any more", 2, 2, 1, 1, always, passes,
+	 nobody_dies, all_ask, at_the_end},
+	{"freed", "one gives its agent back, the other waits for it", 2, 2, 1, 1, always,
+	 passes, nobody_dies, first_goes, at_the_end},
+	{"come-and-go", "agents are claimed, used and given back", 2, 2, 1, 1, always,
+	 passes, one_agent, all_come_and_go, at_the_end},
+	{"again", "one died inside, another dies at any step", 3, 3, 1, 1, always, passes,
+	 two_die, first_died_inside, at_the_end, .takes_minutes = true},
+	{"behind", "one died waiting, another dies at any step", 3, 3, 1, 1, always,
+	 passes, two_die, first_died_waiting, at_the_end, .takes_minutes = true},
+	{"reused", "a dead one's agent is claimed while somebody tries", 3, 3, 1, 1,
+	 always, passes, one_dies, last_tries_meanwhile, at_the_end},
+	{"left-behind", "one is inside, one gives up, one is behind it", 3, 3, 1, 1,
+	 always, passes, nobody_dies, first_leaves, at_the_end, .takes_minutes = true},
+	{"refused", "barriers over processes are refused", 2, 2, 1, 1, always, passes,
+	 nobody_dies, first_is_refused, at_the_end, .without_membarrier = true},
 	{.name = NULL},
 };

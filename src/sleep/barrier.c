@@ -11,11 +11,21 @@
  *   F2  `served` is the last number that a barrier which is over has served; it is
  *       stored by the lock's holder. Who reads it sees what every thread had
  *       stored when the barrier reached it.
+ *   F3  The queue spares calls, no more: whoever has waited there for long, perhaps
+ *       for a thread that is stopped, makes a barrier of its own.
  *
  * Order: [P] pairs with [Q]: F1.
  */
 #include "sleep/fences.h"
 #include "sleep/parking.h"
+
+/* Many times what a barrier takes. */
+enum { QUEUE_NS = 1000 * 1000 };
+
+static bool call(unsigned cpu)
+{
+	return cpu == PAWL_ALL_CPUS ? pawl_os_barrier() : pawl_os_barrier_cpu(cpu);
+}
 
 static void add(pawl_atomic64 *count, uint64_t n)
 {
@@ -29,7 +39,8 @@ bool pawl_barriers_pass(struct pawl_barriers *b, unsigned cpu)
 	bool good = true;
 
 	/* Ends with the barrier that is under way, and those queued before us. */
-	pawl_guard_lock(&b->lock);
+	if (!pawl_guard_lock_for(&b->lock, QUEUE_NS))
+		return call(cpu); /* F3 */
 	/* Relaxed: stored under the lock only, which also gives F2. */
 	if (pawl_load_relaxed(&b->served) >= mine) {
 		add(&b->joined, 1);
@@ -38,8 +49,7 @@ bool pawl_barriers_pass(struct pawl_barriers *b, unsigned cpu)
 		uint64_t all = pawl_load_relaxed(&b->asked); /* [P] */
 		uint64_t start = pawl_os_now();
 
-		good = cpu == PAWL_ALL_CPUS ? pawl_os_barrier()
-					    : pawl_os_barrier_cpu(cpu);
+		good = call(cpu);
 		add(&b->calls, 1);
 		add(&b->ns, pawl_os_now() - start);
 		if (good)

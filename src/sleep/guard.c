@@ -15,18 +15,36 @@
 
 enum { GUARD_SPIN_NS = 4000 };
 
-void pawl_guard_lock(pawl_atomic64 *guard)
+static bool lock_until(pawl_atomic64 *guard, const struct pawl_deadline *deadline)
 {
 	struct pawl_spin spin;
 
 	if (pawl_cas_acquire(guard, 0, 1)) /* [A] */
-		return;
+		return true;
 	pawl_spin_begin(&spin, GUARD_SPIN_NS);
 	while (pawl_spin_again(&spin))
 		if (pawl_cas_acquire(guard, 0, 1)) /* [A] */
-			return;
+			return true;
+	/* Who gives up leaves a 2 behind: one wake-up of nobody. */
 	while (pawl_exchange_acquire(guard, 2) != 0) /* [A] */
-		pawl_os_sleep(guard, 2, NULL);
+		if (!pawl_os_sleep(guard, 2, deadline))
+			return false;
+	return true;
+}
+
+void pawl_guard_lock(pawl_atomic64 *guard)
+{
+	(void)lock_until(guard, NULL);
+}
+
+bool pawl_guard_lock_for(pawl_atomic64 *guard, uint64_t ns)
+{
+	struct pawl_deadline deadline;
+
+	if (pawl_cas_acquire(guard, 0, 1)) /* [A] pairs with [R] */
+		return true;
+	deadline = pawl_deadline_in(ns);
+	return lock_until(guard, &deadline);
 }
 
 void pawl_guard_unlock(pawl_atomic64 *guard)

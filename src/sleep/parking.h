@@ -46,6 +46,8 @@ struct pawl_sleeper {
 
 /* A lock in one word, for a bucket; see guard.c. */
 void pawl_guard_lock(pawl_atomic64 *guard);
+/* As lock; false if that took longer than ns nanoseconds. */
+bool pawl_guard_lock_for(pawl_atomic64 *guard, uint64_t ns);
 void pawl_guard_unlock(pawl_atomic64 *guard);
 
 void pawl_bucket_lock(struct pawl_bucket *bucket);

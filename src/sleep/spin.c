@@ -11,13 +11,13 @@
  * the line; further polls in the same section cost nothing. So one may poll as
  * one likes while a section lasts, but not once for each section that passes.
  */
+#include "sleep/spin.h"
+
 #include "os/os.h"
 
 #include <pawl/thread.h>
 
 enum {
-	FIRST_TRANSFER = 100, /* guesses, for want of anything better */
-	FIRST_WAKE = 10000,
 	SHORTEST_TRANSFER = 20, /* what is learned is kept within these */
 	LONGEST_TRANSFER = 2000,
 	SHORTEST_WAKE = 5000,
@@ -29,9 +29,8 @@ enum {
 };
 
 static bool alone; /* one CPU: who polls keeps the others from running */
-static pawl_atomic64 transfer = {FIRST_TRANSFER};
-static pawl_atomic64 wake = {FIRST_WAKE};
-static pawl_atomic64 one_pause; /* 0 = not measured yet */
+/* Guesses, for want of anything better. */
+struct pawl_costs pawl_costs = {.transfer = {100}, .wake = {10000}};
 
 /* Waits of this thread that go by before it polls in one again; after so many
  * the last time. */
@@ -56,14 +55,14 @@ static void learn(pawl_atomic64 *estimate, uint64_t sample, uint64_t least, uint
 
 uint64_t pawl_wake_cost(void)
 {
-	return pawl_load_relaxed(&wake); /* Relaxed: an estimate */
+	return pawl_load_relaxed(&pawl_costs.wake); /* Relaxed: an estimate */
 }
 
 /* Nanoseconds that a pause takes: 10 to 140 cycles, depending on the CPU. */
 static uint64_t pause_cost(void)
 {
 	/* Relaxed: found once, or by several at once. */
-	uint64_t cost = pawl_load_relaxed(&one_pause), before, took;
+	uint64_t cost = pawl_load_relaxed(&pawl_costs.pause), before, took;
 	int tries, i;
 
 	if (__builtin_expect(cost != 0, true))
@@ -78,7 +77,7 @@ static uint64_t pause_cost(void)
 		took = (pawl_os_now() - before) / 16 + 1;
 		cost = took < cost ? took : cost;
 	}
-	pawl_store_relaxed(&one_pause, cost); /* Relaxed: likewise */
+	pawl_store_relaxed(&pawl_costs.pause, cost); /* Relaxed: likewise */
 	return cost;
 }
 
@@ -108,7 +107,8 @@ void pawl_spin_begin(struct pawl_spin *spin, uint64_t ns)
 
 bool pawl_spin_again(struct pawl_spin *spin)
 {
-	uint64_t least = pawl_load_relaxed(&transfer), now; /* Relaxed: an estimate */
+	/* Relaxed: an estimate. */
+	uint64_t least = pawl_load_relaxed(&pawl_costs.transfer), now;
 
 	if (spin->until == 0)
 		return false;
@@ -143,18 +143,23 @@ uint64_t pawl_spin_look(struct pawl_spin *spin, const pawl_atomic64 *w)
 	before = pawl_os_now();
 	value = pawl_load_relaxed(w); /* Relaxed: likewise */
 	took = pawl_os_now() - before;
-	/* Much longer than ever, and it was this thread that was off its CPU.
-	 * Relaxed: an estimate. */
-	if (value != spin->seen && spin->seen != 0 &&
-	    took < 4 * pawl_load_relaxed(&transfer))
-		learn(&transfer, took, SHORTEST_TRANSFER, LONGEST_TRANSFER);
+	/* Longer than ever, and it was this thread that was off its CPU; or it is the
+	 * estimate that is wrong, and had better grow. */
+	if (value != spin->seen && spin->seen != 0) {
+		/* Relaxed: an estimate. */
+		uint64_t most = 4 * pawl_load_relaxed(&pawl_costs.transfer);
+
+		learn(&pawl_costs.transfer, took < most ? took : most, SHORTEST_TRANSFER,
+		      LONGEST_TRANSFER);
+	}
 	spin->seen = value;
 	return value;
 }
 
 enum pawl_pace pawl_spin_pace(struct pawl_spin *spin, uint64_t sections)
 {
-	uint64_t cost = pawl_load_relaxed(&transfer); /* Relaxed: an estimate */
+	uint64_t cost = pawl_load_relaxed(
+		&pawl_costs.transfer); /* Relaxed: an estimate */
 	uint64_t now;
 
 	if (spin->since == 0) {
@@ -212,7 +217,8 @@ bool pawl_spin_told(const pawl_atomic64 *w, uint64_t value)
 		skipped /= 2;
 		return true;
 	}
-	skipped = skipped < MOST_SKIPPED ? 2 * skipped + 1 : skipped;
+	/* A failure costs twice what a success saves: so it counts for two. */
+	skipped = skipped < MOST_SKIPPED ? 4 * skipped + 3 : skipped;
 	skip = skipped;
 	return false;
 }
@@ -223,5 +229,5 @@ void pawl_spin_woken(uint64_t told)
 
 	/* Longer than that, and it was the CPU that it had to wait for. */
 	if (took < 2 * LONGEST_WAKE)
-		learn(&wake, took, SHORTEST_WAKE, LONGEST_WAKE);
+		learn(&pawl_costs.wake, took, SHORTEST_WAKE, LONGEST_WAKE);
 }

@@ -33,8 +33,9 @@
 static const struct pawl_deadline FOR_EVER = {.time = {.tv_sec = INT32_MAX}};
 
 enum {
-	INSIST_NS = 20000,  /* that a head polls and asks for its turn: then it sleeps */
-	UNSURE_NS = 1000000 /* of sleep that an unlock might not end */
+	INSIST_NS = 20000,   /* that a head polls and asks for its turn: then it sleeps */
+	UNSURE_NS = 1000000, /* of sleep that an unlock might not end */
+	BROUGHT = 8	     /* at a time; more than CPUs would not get up any sooner */
 };
 
 /* The lower half of due: unlocks until it is the head's turn. */
@@ -313,33 +314,38 @@ bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
 }
 
 /*
- * Takes one more of those that a broadcast has moved out of the queue, and wakes
- * it: it then comes as anybody would. So two get up at a time, not one after the
- * other. The head is not touched; who is behind it is not counted.
+ * Takes some of those that a broadcast has moved out of the queue, and wakes them:
+ * they then come as anybody would. Who gets up as the head does it, so that the
+ * others need not get up one after the other; and not who broadcast, in whose
+ * section they would come too early. The head is not touched; who is behind it is
+ * not counted.
  */
-static void bring_another(struct pawl_mutex *m)
+static void bring_others(struct pawl_mutex *m)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of(m);
-	struct pawl_sleeper *next;
-	bool asleep = false;
+	const pawl_atomic64 *asleep[BROUGHT];
+	struct pawl_sleeper *sleeper, *next;
+	int count = 0, i;
 
 	pawl_bucket_lock(bucket);
-	next = pawl_bucket_find(bucket->first, m);
-	if (next != NULL)
-		next = pawl_bucket_find(next->next, m);
-	if (next != NULL && next->taken) {
-		pawl_bucket_remove(bucket, next);
-		next->address = NULL;
-		asleep = pawl_sleeper_tell(next, SLEEPER_WOKEN); /* [V] P3 */
+	sleeper = pawl_bucket_find(bucket->first, m);
+	if (sleeper != NULL)
+		sleeper = pawl_bucket_find(sleeper->next, m);
+	for (; sleeper != NULL && sleeper->taken && count < BROUGHT; sleeper = next) {
+		next = pawl_bucket_find(sleeper->next, m);
+		pawl_bucket_remove(bucket, sleeper);
+		sleeper->address = NULL;
+		if (pawl_sleeper_tell(sleeper, SLEEPER_WOKEN)) /* [V] P3 */
+			asleep[count++] = &sleeper->state;
 	}
 	pawl_bucket_unlock(bucket);
-	if (asleep)
-		pawl_os_wake(&next->state);
+	for (i = 0; i < count; i++)
+		pawl_os_wake(asleep[i]);
 }
 
 void pawl_mutex_lock_queued(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
 {
-	bring_another(m);
+	bring_others(m);
 	if (compete(m, sleeper, true, NULL) == ECANCELED)
 		pawl_mutex_lock_slow(m);
 }

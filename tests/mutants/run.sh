@@ -8,8 +8,7 @@
 # a scenario if that one is enough | sed script for it. The label is one of the header's, or an invariant's number.
 # A mutant is rejected if one of these verdicts came up in some scenario. Those
 # listed in survivors.txt are known to pass, with the reason. LOCK.options, if
-# there is one, holds options for pawl check. A lock that sim/check/LOCK.c has
-# scenarios for is no lock of the registry; that file is built along.
+# there is one, holds options for pawl check.
 set -u
 pawl=$(realpath "$1")
 shift
@@ -28,8 +27,6 @@ judge() {
 	lock=$1 wanted=$2 file=${3%% *} script=$4
 	overlay=$scratch/overlay
 	rm -rf "$overlay"
-	mkdir -p "$overlay/pawl" "$overlay/src/check"
-	cp "$here/weaker.h" "$overlay/pawl/"
 	case $file in
 	*/*) original=$root/src/$file copy=$overlay/src/$file ;;
 	*) original=$root/include/pawl/$file copy=$overlay/pawl/$file ;;
@@ -40,35 +37,8 @@ judge() {
 		echo "unchanged"
 		return
 	fi
-	# The runtime's sources see a changed header only if they are built anew.
-	case $lock in
-	mutex | cond) sources="sync/cond sync/mutex sleep/park" ;;
-	hapax) sources=sync/hapax_timed ;;
-	lease) sources="lease/lease life/exit" ;;
-	shared) sources="shared/lock shared/agents" ;;
-	*) sources= ;;
-	esac
-	for source in $sources; do
-		mkdir -p "$overlay/src/${source%/*}"
-		[ -e "$overlay/src/$source.c" ] ||
-			cp "$root/src/$source.c" "$overlay/src/$source.c"
-	done
-	flags="-include $overlay/pawl/weaker.h"
-	if [ -e "$root/sim/check/$lock.c" ]; then
-		line= name=$lock
-		cp "$root/sim/check/$lock.c" "$overlay/src/check/check_$lock.c"
-		flags="$flags -I $root/sim/check -D${lock}_types=sim_loaded_locks"
-		flags="$flags -D${lock}_scenarios=sim_loaded_scenarios"
-	else
-		line=$(grep "^PAWL_LOCK($lock," "$root/include/pawl/locks.def")
-		name=$(echo "$line" | sed 's/^[^"]*"\([^"]*\)".*/\1/')
-	fi
-	header=$overlay/pawl/$lock.h
-	[ -e "$header" ] || header=$root/include/pawl/$lock.h
-	[ -e "$header" ] || header=$root/include/pawl/atomic.h
-	if ! PAWL_LOCK_FLAGS=$flags \
-		"$root/sim/build-lock.sh" "$header" "$line" "$scratch/lock.so" "$overlay" \
-		> "$scratch/build" 2>&1; then
+	if ! name=$("$here/build.sh" "$lock" "$overlay" "$scratch/lock.so" \
+		2> "$scratch/build"); then
 		echo "does not compile"
 		[ -n "${VERBOSE:-}" ] && cat "$scratch/build" >&2
 		return

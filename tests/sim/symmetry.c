@@ -15,11 +15,11 @@
 
 static const struct scenario *find(const char *name)
 {
-	const struct scenario *s;
+	size_t n = 0;
 
-	for (s = scenarios; strcmp(s->name, name) != 0; s++)
-		;
-	return s;
+	while (strcmp(scenario_of(NULL, n)->name, name) != 0)
+		n++;
+	return scenario_of(NULL, n);
 }
 
 static const struct lock_type *find_lock(const char *name)

@@ -24,6 +24,7 @@
 #define pawl_park		sim_park
 #define pawl_unpark		sim_unpark
 #define pawl_guard_lock		sim_guard_lock
+#define pawl_guard_lock_for	sim_guard_lock_for
 #define pawl_guard_unlock	sim_guard_unlock
 #define pawl_bucket_lock	sim_bucket_lock
 #define pawl_bucket_unlock	sim_bucket_unlock

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* Scenarios of pawl_mutex alone. */
+#include "locks.h"
+
+#include <sim/runtime.h>
+
+#include <pawl/mutex.h>
+
+#include <string.h>
+
+OUTSIDE static bool is_mutex(const struct lock_type *type)
+{
+	return strcmp(type->name, "mutex") == 0;
+}
+
+/* timed: a waiter may give up at every step that it sleeps at. */
+static void timed_thread(void *argument, int thread)
+{
+	struct check *c = argument;
+
+	if (thread % 2 == 0)
+		check_visit(c, 0);
+	else if (check_timedlock(c))
+		check_unlock(c, 0);
+}
+
+/*
+ * granted: two queue behind a holder. To keep the search short, the second
+ * comes when the first has queued, and the holder holds until then.
+ */
+static void granted_thread(void *argument, int thread)
+{
+	struct check *c = argument;
+	struct pawl_mutex *m = c->locks[0];
+
+	if (thread > 0)
+		sim_await(SIM_AWAIT_NE, &c->shared->passed, 0, 0, SIM_RELAXED);
+	if (thread == 2) {
+		sim_await(SIM_AWAIT_NE, &m->due.raw, 0, 0, SIM_RELAXED);
+		sim_store(&c->shared->passed, 2, SIM_RELAXED);
+	}
+	check_lock(c, 0);
+	if (thread == 0) {
+		sim_store(&c->shared->passed, 1, SIM_RELAXED);
+		sim_await(SIM_AWAIT_EQ, &c->shared->passed, 2, 0, SIM_RELAXED);
+	}
+	check_unlock(c, 0);
+}
+
+static void is_free(void *argument)
+{
+	struct check *c = argument;
+	const struct pawl_mutex *m = c->locks[0];
+
+	if (explore_final(&m->word.raw) != 0)
+		explore_fail(VERDICT_ASSERTION, "somebody left it locked");
+}
+
+const struct scenario mutex_scenarios[] = {
+	{"bypass", "an unlock that finds the head's turn due", 2, 2, 1, 4, is_mutex,
+	 passes, return_set_up, return_thread, check_finished, .bypass = 1,
+	 .for_sleepers = true, .alike = 2},
+	{"timed", "a waiter that may give up at any time", 2, 2, 1, 4, is_mutex, passes,
+	 check_set_up, timed_thread, is_free, .for_sleepers = true},
+	{"timed-due", "the same, and every unlock grants", 2, 2, 1, 4, is_mutex, passes,
+	 check_set_up, timed_thread, is_free, .bypass = 1, .for_sleepers = true},
+	{"granted", "two queue behind a holder, and every unlock grants", 3, 3, 1, 4,
+	 is_mutex, passes, sections_set_up, granted_thread, check_finished, .bypass = 1,
+	 .for_sleepers = true},
+	{"queued", "two queue behind a holder, and unlocks set it free", 3, 3, 1, 4,
+	 is_mutex, passes, sections_set_up, granted_thread, check_finished,
+	 .for_sleepers = true, .takes_minutes = true},
+	{"polling", "waiters that poll, nap and count the unlocks meanwhile", 2, 2, 1, 4,
+	 is_mutex, passes, sections_set_up, sections_thread, check_finished,
+	 .for_sleepers = true, .polls = true, .alike = 1},
+	{"polling-bypass", "the same, and every unlock grants", 2, 2, 1, 4, is_mutex,
+	 passes, return_set_up, return_thread, check_finished, .bypass = 1,
+	 .for_sleepers = true, .polls = true},
+	{"polling-timed", "the same, and a waiter may give up", 2, 2, 1, 4, is_mutex,
+	 passes, check_set_up, timed_thread, is_free, .for_sleepers = true,
+	 .polls = true},
+	{.name = NULL},
+};

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pawl check in parts: what there is to check, which cases of it to run, running
+ * them, and saying what came out.
+ */
+#ifndef PAWL_CLI_CHECK_H
+#define PAWL_CLI_CHECK_H
+
+#include <sim/check/scenario.h>
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* A token of the search behind what it belongs to. */
+enum { MAX_LOCKS = 128, CASE_TOKEN_SIZE = TOKEN_SIZE + 128 };
+
+struct request {
+	int threads, episodes, limit, repeat; /* 0 = not given */
+	enum model model;
+	const char *scenario, *json, *replay, *load;
+	bool list, full, steadfast;
+	const struct lock_type *locks[MAX_LOCKS];
+	size_t lock_count;
+	bool named; /* locks were named: what is wrong with them is wanted */
+};
+
+/* One row of the table. */
+struct check_case {
+	const struct lock_type *type;
+	const struct scenario *scenario;
+	int threads, episodes;
+	struct result result;
+};
+
+/* catalogue.c: the registry's locks and the objects that are none, or what was
+ * loaded from a shared object instead. */
+void catalogue_fill(void);
+void catalogue_load(const char *path);
+const char *catalogue_file(void); /* what was loaded, or NULL */
+const char *nth_lock(size_t n);
+const struct lock_type *find_lock(const char *name);
+
+/* The n-th scenario of all, and of a lock; NULL when there are no more. */
+const struct scenario *nth_scenario(size_t n);
+const struct scenario *scenario_for(const struct lock_type *type, size_t n);
+const struct scenario *find_scenario(const struct lock_type *type, const char *name);
+
+/* Refuses a name that is no scenario's at all. */
+void need_scenario(const char *name);
+
+/* plan.c: the cases to run; there is at least one. */
+struct plan {
+	struct check_case *cases;
+	size_t count;
+};
+
+void plan_cases(struct plan *plan, const struct request *request);
+
+/* How a case is to be explored. */
+struct options options_for(const struct check_case *c, enum model model, bool steadfast);
+
+/* Whether this many threads can run it. */
+bool case_fits(const struct scenario *scenario, int threads);
+
+/* run.c: both return the exit status. */
+int run_cases(const struct plan *plan, const struct request *request);
+int replay_case(const char *token, bool steadfast);
+
+/* report.c */
+bool find_model(const char *name, enum model *model);
+const char *model_of(const struct check_case *c, enum model model);
+bool is_expected(const struct check_case *c); /* a failure that the registry admits */
+void print_header(void);
+void print_row(const struct check_case *c, enum model model);
+void print_failure(const struct check_case *c, enum model model, bool steadfast);
+
+/* The first so many cases. */
+json_t *describe_cases(const struct check_case *cases, size_t count, enum model model);
+
+#endif /* PAWL_CLI_CHECK_H */

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* Which cases to run, and how. */
+#include "cli/check/check.h"
+
+#include "cli/common/options.h"
+#include "cli/common/output.h"
+
+#include <sim/cores/cores.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_CASES = 2048 };
+
+bool case_fits(const struct scenario *scenario, int threads)
+{
+	return threads >= scenario->least_threads &&
+	       threads <=
+		       (scenario->cores != NULL ? (int)CORES_MAX_THREADS : MAX_THREADS);
+}
+
+static void add_case(struct plan *plan, const struct lock_type *type,
+		     const struct scenario *scenario, int threads, int episodes)
+{
+	struct check_case *c;
+	size_t i;
+
+	if (scenario->only_threads != 0)
+		threads = scenario->only_threads;
+	if (scenario->only_episodes != 0)
+		episodes = scenario->only_episodes;
+	if (!case_fits(scenario, threads) || !scenario->applies(type))
+		return;
+	for (i = 0; i < plan->count; i++)
+		if (plan->cases[i].type == type && plan->cases[i].scenario == scenario &&
+		    plan->cases[i].threads == threads &&
+		    plan->cases[i].episodes == episodes)
+			return;
+	if (plan->count == MAX_CASES)
+		give_up("more than %d cases; name some locks", MAX_CASES);
+	c = &plan->cases[plan->count++];
+	c->type = type;
+	c->scenario = scenario;
+	c->threads = threads;
+	c->episodes = episodes;
+}
+
+/* Whether a lock that parks gets through with two threads in minutes. */
+static bool finishes_parking(const struct lock_type *type,
+			     const struct scenario *scenario)
+{
+	return scenario->only_threads == 0 &&
+	       (!scenario->long_asleep || has_own_way(type));
+}
+
+/*
+ * Unless asked for one size: what finishes in seconds; with --full also what
+ * takes minutes. A parking lock goes through dozens of steps where a spinning
+ * one takes one, and has the same algorithm: it gets two threads.
+ */
+static void add_usual_cases(struct plan *plan, const struct request *request,
+			    const struct lock_type *type, const struct scenario *scenario)
+{
+	const struct core_scenario *cores = scenario->cores;
+
+	if (cores != NULL) {
+		add_case(plan, type, scenario, cores->threads, cores->episodes);
+		if (request->full)
+			add_case(plan, type, scenario, cores->full_threads,
+				 cores->full_episodes);
+		return;
+	}
+	if (scenario->takes_minutes && !request->full && request->scenario == NULL)
+		return;
+	if (type->parks) {
+		if (scenario->basic || scenario->for_sleepers ||
+		    (request->full && finishes_parking(type, scenario)))
+			add_case(plan, type, scenario, 2, 1);
+		if (request->full && scenario->three_asleep != NULL &&
+		    scenario->three_asleep(type))
+			add_case(plan, type, scenario, 3, 1);
+		return;
+	}
+	add_case(plan, type, scenario, 3, 1);
+	if (scenario->basic || request->full) {
+		add_case(plan, type, scenario, 2, 3);
+		add_case(plan, type, scenario, 4, 1);
+	}
+}
+
+void plan_cases(struct plan *plan, const struct request *request)
+{
+	const struct scenario *scenario;
+	size_t i, n;
+
+	plan->cases = calloc(MAX_CASES, sizeof(*plan->cases));
+	if (plan->cases == NULL)
+		give_up("no memory");
+	for (i = 0; i < request->lock_count; i++) {
+		const struct lock_type *type = request->locks[i];
+
+		for (n = 0; (scenario = scenario_for(type, n)) != NULL; n++) {
+			if (request->scenario != NULL &&
+			    strcmp(request->scenario, scenario->name) != 0)
+				continue;
+			if (request->threads != 0 || request->episodes != 0)
+				add_case(plan, type, scenario,
+					 request->threads != 0 ? request->threads
+					 : type->parks || scenario->cores ? 2
+									  : 3,
+					 request->episodes != 0 ? request->episodes : 1);
+			else
+				add_usual_cases(plan, request, type, scenario);
+		}
+	}
+	if (plan->count == 0)
+		refuse("nothing to check: no such scenario for these locks and this many "
+		       "threads; 'pawl check --list' says what there is");
+}
+
+/*
+ * Whether to explore but one of the executions that differ in who is who: for what
+ * has an algorithm of its own for sleeping, which three threads take too long on.
+ * Others hash what belongs to a thread, and so can tell who is who.
+ */
+static bool in_turn(const struct check_case *c)
+{
+	return c->threads > 2 && has_own_way(c->type) &&
+	       (c->type->parks || c->type->lock == NULL);
+}
+
+struct options options_for(const struct check_case *c, enum model model, bool steadfast)
+{
+	return (struct options){
+		.model = model,
+		.keep_trace = true,
+		.steadfast = steadfast,
+		.early = steadfast ? 0 : 1,
+		.in_turn = in_turn(c),
+	};
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs cases, or repeats one execution of one. */
+#include "cli/check/check.h"
+
+#include "cli/common/interrupt.h"
+#include "cli/common/locks.h"
+#include "cli/common/options.h"
+#include "cli/common/output.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct position {
+	size_t done, count;
+	const struct check_case *now;
+};
+
+static void progress(void *context, uint64_t executions, double seconds)
+{
+	const struct position *at = context;
+
+	show_progress(at->done, at->count, "%s, %s: %llu executions, %.0f/s",
+		      at->now->type->name, at->now->scenario->name,
+		      (unsigned long long)executions, (double)executions / seconds);
+}
+
+int run_cases(const struct plan *plan, const struct request *request)
+{
+	uint64_t executions = 0;
+	double seconds = 0;
+	int status = 0, times;
+	size_t i;
+
+	catch_interrupt();
+	print_header();
+	for (i = 0; i < plan->count && !was_interrupted(); i++) {
+		struct check_case *c = &plan->cases[i];
+		struct position position = {i, plan->count, c};
+		struct options options = options_for(c, request->model,
+						     request->steadfast);
+
+		options.limit = (uint64_t)request->limit;
+		options.progress = progress;
+		options.context = &position;
+		options.stop = was_interrupted;
+		show_progress(i, plan->count, "%s, %s", c->type->name, c->scenario->name);
+		for (times = 0; times < request->repeat && !was_interrupted(); times++) {
+			free(c->result.trace);
+			scenario_check(c->scenario, c->type, c->threads, c->episodes,
+				       &options, &c->result);
+			executions += c->result.executions + c->result.blocked;
+			seconds += c->result.seconds;
+		}
+		end_progress();
+		print_row(c, request->model);
+		if (c->result.verdict == VERDICT_PASSED)
+			continue;
+		if (is_expected(c) && !request->named)
+			continue;
+		print_failure(c, request->model, request->steadfast);
+		status = 1;
+	}
+	if (was_interrupted()) {
+		warn("interrupted in case %zu of %zu; the others were not checked", i,
+		     plan->count);
+		status = EXIT_INTERRUPTED;
+	}
+	fprintf(stderr, "%zu cases, %llu executions in %.2f s: %.0f executions/s\n", i,
+		(unsigned long long)executions, seconds,
+		(double)executions / (seconds > 0 ? seconds : 1));
+	if (request->json != NULL)
+		write_result_file(describe_cases(plan->cases, i, request->model));
+	for (i = 0; i < plan->count; i++)
+		free(plan->cases[i].result.trace);
+	free(plan->cases);
+	return status;
+}
+
+/* Repeats one execution; the token says which. */
+int replay_case(const char *token, bool steadfast)
+{
+	char text[CASE_TOKEN_SIZE], *rest = text, *field[6];
+	struct check_case c = {.type = NULL};
+	struct options options;
+	enum model model = MODEL_WEAK;
+	size_t i;
+
+	if (snprintf(text, sizeof(text), "%s", token) >= (int)sizeof(text))
+		refuse("--replay: the token is too long");
+	for (i = 0; i < 6; i++) {
+		field[i] = strsep(&rest, ":");
+		if (field[i] == NULL)
+			refuse("--replay: '%s' is not a token; copy the line that a "
+			       "failed "
+			       "check printed",
+			       token);
+	}
+	c.type = find_lock(field[0]);
+	if (c.type == NULL)
+		refuse_lock(field[0], nth_lock);
+	need_scenario(field[1]);
+	c.scenario = find_scenario(c.type, field[1]);
+	if (c.scenario == NULL)
+		refuse("--replay: %s has no scenario '%s'", field[0], field[1]);
+	c.threads = atoi(field[2]);
+	c.episodes = atoi(field[3]);
+	if (!case_fits(c.scenario, c.threads) || c.episodes < 1 ||
+	    (strcmp(field[4], model_of(&c, MODEL_WEAK)) != 0 &&
+	     !find_model(field[4], &model)))
+		refuse("--replay: '%s' is not a token; copy the line that a failed check "
+		       "printed",
+		       token);
+	options = options_for(&c, model, steadfast);
+	options.choices = field[5];
+	scenario_check(c.scenario, c.type, c.threads, c.episodes, &options, &c.result);
+	print_header();
+	print_row(&c, model);
+	if (c.result.verdict != VERDICT_PASSED)
+		print_failure(&c, model, steadfast);
+	free(c.result.trace);
+	return c.result.verdict != VERDICT_PASSED;
+}
