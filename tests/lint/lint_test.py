@@ -116,6 +116,11 @@ class LintTest(unittest.TestCase):
                   "")
         self.assert_found("ticket.h", "pawl_fetch_add_relaxed")
 
+    def test_reason_at_the_end_of_a_wrapped_statement_counts(self):
+        self.add("tas.h", "static inline uint64_t f(struct pawl_tas *l)\n{\n"
+                          "\treturn pawl_load_relaxed(\n\t\t&l->held); /* Relaxed: a hint */\n}")
+        self.assertEqual(self.lint(), (0, ""))
+
     def test_relaxed_in_code_is_no_reason(self):
         self.add("tas.h", "static inline void f(struct pawl_tas *l)\n{\n"
                           "\tpawl_store_relaxed(&l->held, 0);\n}")
