@@ -58,7 +58,7 @@ void pawl_counter_add_shared(struct pawl_counter *c, uint64_t n)
 }
 #endif
 
-/* Async-signal-safe, also as a thread's first use of this library; the others are not. */
+/* Async-signal-safe, as pawl_counter_sum is, also as a thread's first use of this library. */
 static inline void pawl_counter_add(struct pawl_counter *c, int64_t n)
 {
 	struct pawl_lease_handle *h = pawl_lease_self();

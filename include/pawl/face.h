@@ -61,7 +61,22 @@
 	}                                                      \
 	struct pawl_##x
 
-#define PAWL_FACE_CONTEXT(x)                                                         \
+/*
+ * When a context c is kept in the lock, and when the lock is to be without one again:
+ * always and never; or, of a rare one, if the thread has waited, and if nobody comes
+ * after.
+ */
+#define PAWL_FACE_ALWAYS(c)	      true
+#define PAWL_FACE_NEVER(c)	      false
+#define PAWL_FACE_WAITED(c)	      __builtin_expect((c).end != 0, false)
+#define PAWL_FACE_LAST(c)	      __builtin_expect((c).end != 0 && (c).next == NULL, false)
+
+#define PAWL_FACE_CONTEXT(x)	      PAWL_FACE_KEPT(x, PAWL_FACE_ALWAYS, PAWL_FACE_NEVER)
+#define PAWL_FACE_CONTEXT_TRY(x)      PAWL_FACE_KEPT_TRY(x, PAWL_FACE_ALWAYS)
+#define PAWL_FACE_RARE_CONTEXT(x)     PAWL_FACE_KEPT(x, PAWL_FACE_WAITED, PAWL_FACE_LAST)
+#define PAWL_FACE_RARE_CONTEXT_TRY(x) PAWL_FACE_KEPT_TRY(x, PAWL_FACE_NEVER)
+
+#define PAWL_FACE_KEPT(x, KEEP, CLEAR)                                               \
 	struct pawl_##x {                                                            \
 		struct pawl_##x##_core core;                                         \
 		struct pawl_##x##_context held; /* the holder's alone */             \
@@ -72,7 +87,8 @@
                                                                                      \
 		pawl_note_locking(l, #x, false);                                     \
 		pawl_##x##_acquire(&l->core, &context, how);                         \
-		l->held = context;                                                   \
+		if (KEEP(context))                                                   \
+			l->held = context;                                           \
 		pawl_note_locked(l, true);                                           \
 	}                                                                            \
 	PAWL_NOTED void pawl_##x##_unlock_as(struct pawl_##x *l, enum pawl_wait how) \
@@ -81,12 +97,14 @@
                                                                                      \
 		pawl_note_unlocking(l, #x);                                          \
 		context = l->held;                                                   \
+		if (CLEAR(context))                                                  \
+			l->held = (struct pawl_##x##_context)PAWL_ZERO;              \
 		pawl_##x##_release(&l->core, &context, how);                         \
 		pawl_note_unlocked(l);                                               \
 	}                                                                            \
 	PAWL_FACE_SPIN(x)
 
-#define PAWL_FACE_CONTEXT_TRY(x)                                    \
+#define PAWL_FACE_KEPT_TRY(x, KEEP)                                 \
 	PAWL_NOTED bool pawl_##x##_trylock(struct pawl_##x *l)      \
 	{                                                           \
 		struct pawl_##x##_context context;                  \
@@ -94,7 +112,7 @@
                                                                     \
 		pawl_note_locking(l, #x, true);                     \
 		taken = pawl_##x##_try_acquire(&l->core, &context); \
-		if (taken)                                          \
+		if (taken && KEEP(context))                         \
 			l->held = context;                          \
 		pawl_note_locked(l, taken);                         \
 		return taken;                                       \
@@ -120,47 +138,6 @@
 	{                                                                               \
 		return pawl_##x##_timedlock_as(l, PAWL_SPIN, clock, time);              \
 	}                                                                               \
-	struct pawl_##x
-
-#define PAWL_FACE_RARE_CONTEXT(x)                                                      \
-	struct pawl_##x {                                                              \
-		struct pawl_##x##_core core;                                           \
-		struct pawl_##x##_context held; /* the holder's alone */               \
-	};                                                                             \
-	PAWL_NOTED void pawl_##x##_lock_as(struct pawl_##x *l, enum pawl_wait how)     \
-	{                                                                              \
-		struct pawl_##x##_context context;                                     \
-                                                                                       \
-		pawl_note_locking(l, #x, false);                                       \
-		pawl_##x##_acquire(&l->core, &context, how);                           \
-		if (__builtin_expect(context.end != 0, false))                         \
-			l->held = context;                                             \
-		pawl_note_locked(l, true);                                             \
-	}                                                                              \
-	PAWL_NOTED void pawl_##x##_unlock_as(struct pawl_##x *l, enum pawl_wait how)   \
-	{                                                                              \
-		struct pawl_##x##_context context;                                     \
-                                                                                       \
-		pawl_note_unlocking(l, #x);                                            \
-		context = l->held;                                                     \
-		if (__builtin_expect(context.end != 0 && context.next == NULL, false)) \
-			l->held = (struct pawl_##x##_context)PAWL_ZERO;                \
-		pawl_##x##_release(&l->core, &context, how);                           \
-		pawl_note_unlocked(l);                                                 \
-	}                                                                              \
-	PAWL_FACE_SPIN(x)
-
-#define PAWL_FACE_RARE_CONTEXT_TRY(x)                               \
-	PAWL_NOTED bool pawl_##x##_trylock(struct pawl_##x *l)      \
-	{                                                           \
-		struct pawl_##x##_context context;                  \
-		bool taken;                                         \
-                                                                    \
-		pawl_note_locking(l, #x, true);                     \
-		taken = pawl_##x##_try_acquire(&l->core, &context); \
-		pawl_note_locked(l, taken);                         \
-		return taken;                                       \
-	}                                                           \
 	struct pawl_##x
 
 #define PAWL_FACE_SPIN(x)                                     \

@@ -63,11 +63,10 @@ void pawl_unpark(const pawl_atomic64 *w, uint64_t value) __attribute__((cold));
 }
 #endif
 
-/* Fibonacci hashing: neighbouring words fall into different buckets. */
+/* Neighbouring words fall into different buckets. */
 static inline struct pawl_bucket *pawl_bucket_of(const volatile void *address)
 {
-	return &pawl_buckets[(pawl_raw_place(address) * 0x9E3779B97F4A7C15u) >>
-			     (64 - PAWL_BUCKET_BITS)];
+	return &pawl_buckets[pawl_hash(pawl_raw_place(address), PAWL_BUCKET_BITS)];
 }
 
 /* The waker's look at the table, after its store: true if there may be a

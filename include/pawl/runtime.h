@@ -84,11 +84,10 @@ void pawl_die(const char *sentence) __attribute__((noreturn, cold));
 }
 #endif
 
-/* Where records of this lock's waiters are. Fibonacci hashing. */
+/* Where records of this lock's waiters are. */
 static inline struct pawl_hapax_gone *pawl_hapax_gone_of(const volatile void *lock)
 {
-	return &pawl_hapax_gone[(pawl_address(lock) * 0x9E3779B97F4A7C15u) >>
-				(64 - PAWL_GONE_BITS)];
+	return &pawl_hapax_gone[pawl_hash(pawl_address(lock), PAWL_GONE_BITS)];
 }
 
 /* Takes a node from this thread's list, or from the heap if that is empty. */

@@ -28,6 +28,9 @@
  *       So a shard that is left is one that maintenance knows of.
  *   I3  enter makes at most PAWL_SHARDS_YIELDS yields and one barrier, and waits
  *       for nothing: whoever stops for ever inside stops nobody else.
+ *   I4  Whoever changes several words of a shared shard, or has things that are in
+ *       none, has begun: then a fork waits until it ends, as it waits for who is
+ *       inside a leased shard.
  *
  * Order      exit's release is lease.h's; it pairs with the next enter. A shared
  *            shard orders what its user's own atomics order.
@@ -149,6 +152,7 @@ uint64_t pawl_shards_used(const struct pawl_shards *p);
 void pawl_shards_contended(struct pawl_shards *p) __attribute__((cold));
 
 /* Slow paths of the functions below. */
+bool pawl_shards_begin_slow(struct pawl_lease_handle *h) __attribute__((cold));
 struct pawl_shard *pawl_shards_enter_slow(struct pawl_shards *p,
 					  struct pawl_lease_handle *h)
 	__attribute__((cold, noinline));
@@ -196,6 +200,30 @@ static inline void pawl_shards_exit(struct pawl_shards *p, struct pawl_shard *s,
 	pawl_lease_release(&s->lease, h);
 }
 
+/*
+ * Work on shared shards begins, to be ended (I4). False while the process forks, in a
+ * handler that interrupted a section, and to a thread that is refused leases: the
+ * caller then changes one word at a time.
+ */
+static inline bool pawl_shards_begin(struct pawl_shards *p, struct pawl_lease_handle *h)
+{
+	/* Relaxed: only this thread stores to it. */
+	if (__builtin_expect(pawl_load_relaxed(&h->flag) != 0, false))
+		return false;
+	/* A shared shard's lease, which nobody ever takes. */
+	pawl_store_release(&h->flag, pawl_address(p->shared)); /* [F] */
+	pawl_bare_light_fence();			       /* [B] */
+	/* Relaxed: the claim changes under the heavy fence (I7 of lease.h). */
+	if (__builtin_expect(pawl_load_relaxed(&h->claim) != PAWL_LEASE_NO_CLAIM, true))
+		return true;
+	return pawl_shards_begin_slow(h);
+}
+
+static inline void pawl_shards_end(struct pawl_lease_handle *h)
+{
+	pawl_store_release(&h->flag, 0); /* [R] */
+}
+
 /* The shared shard to use now; another one, perhaps, at the next call. */
 static inline struct pawl_shard *pawl_shards_shared(struct pawl_shards *p)
 {
@@ -203,10 +231,10 @@ static inline struct pawl_shard *pawl_shards_shared(struct pawl_shards *p)
 	uint64_t mask = pawl_load_relaxed(&p->mask), id = pawl_lease_id();
 
 	if (p->at_random) {
-		/* Fibonacci hashing of where the thread's storage is. */
+		/* By where the thread's storage is. */
 		id = pawl_load_relaxed(&p->salt); /* Relaxed. */
 		id += pawl_address(pawl_self()) >> 7;
-		id = id * 0x9e3779b97f4a7c15u >> 32;
+		id = pawl_hash(id, 32);
 	}
 	return (struct pawl_shard *)(p->shared + (id & mask) * p->stride);
 }

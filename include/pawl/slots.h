@@ -113,17 +113,34 @@ void pawl_slots_put_slow(struct pawl_slots *a, uint32_t slot, struct pawl_slots_
 }
 #endif
 
-/* One compare-and-swap on a shared shard's list; false if it is empty. */
+/* As pawl_shards_enter; and pawl_shards_shared. */
+
+static inline struct pawl_slots_shard *pawl_slots_enter(struct pawl_slots *a,
+							struct pawl_lease_handle *h)
+{
+	return (struct pawl_slots_shard *)pawl_shards_enter(&a->shards, h);
+}
+
+static inline struct pawl_slots_shard *pawl_slots_shared(struct pawl_slots *a)
+{
+	return (struct pawl_slots_shard *)pawl_shards_shared(&a->shards);
+}
+
+/* One compare-and-swap on a shared shard's list; false if it is empty, or there is no
+ * working on lists now. */
 static inline bool pawl_slots_pop(struct pawl_slots *a, uint32_t *slot)
 {
-	for (;;) {
-		struct pawl_slots_shard *s =
-			(struct pawl_slots_shard *)pawl_shards_shared(&a->shards);
+	struct pawl_lease_handle *h = pawl_lease_self();
+
+	while (pawl_shards_begin(&a->shards, h)) {
+		struct pawl_slots_shard *s = pawl_slots_shared(a);
 		uint64_t head = pawl_load_acquire(&s->state); /* [G] */
 		uint64_t top = head & PAWL_SLOTS_TOP, below;
 
-		if (top == 0)
+		if (top == 0) {
+			pawl_shards_end(h);
 			return false;
+		}
 		*slot = (uint32_t)(top - 1);
 		/* Relaxed: [G] shows it, if the swap succeeds; else it is not used. */
 		below = pawl_load_relaxed(&a->links[*slot]);
@@ -132,32 +149,42 @@ static inline bool pawl_slots_pop(struct pawl_slots *a, uint32_t *slot)
 			    ((head - PAWL_SLOTS_ONE + PAWL_SLOTS_TAG) & ~PAWL_SLOTS_TOP) |
 				    below)) {
 			pawl_note_acquired(&s->state);
+			pawl_shards_end(h);
 			return true;
 		}
+		pawl_shards_end(h);
 		pawl_shards_contended(&a->shards);
 	}
+	return false;
 }
 
 /* As pop; false if the list is as long as may be. */
 static inline bool pawl_slots_push(struct pawl_slots *a, uint32_t slot)
 {
-	for (;;) {
-		struct pawl_slots_shard *s =
-			(struct pawl_slots_shard *)pawl_shards_shared(&a->shards);
+	struct pawl_lease_handle *h = pawl_lease_self();
+
+	while (pawl_shards_begin(&a->shards, h)) {
+		struct pawl_slots_shard *s = pawl_slots_shared(a);
 		/* Relaxed, with the link: [P] publishes them. */
 		uint64_t head = pawl_load_relaxed(&s->state);
 
-		if (head % PAWL_SLOTS_TAG / PAWL_SLOTS_ONE >= PAWL_SLOTS_CACHE)
+		if (head % PAWL_SLOTS_TAG / PAWL_SLOTS_ONE >= PAWL_SLOTS_CACHE) {
+			pawl_shards_end(h);
 			return false;
+		}
 		pawl_store_relaxed(&a->links[slot], head & PAWL_SLOTS_TOP); /* Relaxed. */
 		pawl_note_releasing(&s->state);
 		if (pawl_cas_release(
 			    &s->state, head, /* [P] */
 			    ((head + PAWL_SLOTS_ONE + PAWL_SLOTS_TAG) & ~PAWL_SLOTS_TOP) |
-				    (slot + 1u)))
+				    (slot + 1u))) {
+			pawl_shards_end(h);
 			return true;
+		}
+		pawl_shards_end(h);
 		pawl_shards_contended(&a->shards);
 	}
+	return false;
 }
 
 /*
@@ -171,8 +198,7 @@ static inline bool pawl_slots_push(struct pawl_slots *a, uint32_t slot)
 static inline uint32_t pawl_slots_get(struct pawl_slots *a)
 {
 	struct pawl_lease_handle *h = pawl_lease_self();
-	struct pawl_slots_shard *s = (struct pawl_slots_shard *)pawl_shards_enter(
-		&a->shards, h);
+	struct pawl_slots_shard *s = pawl_slots_enter(a, h);
 	uint64_t n;
 	uint32_t slot;
 
@@ -195,8 +221,7 @@ static inline uint32_t pawl_slots_get(struct pawl_slots *a)
 static inline void pawl_slots_put(struct pawl_slots *a, uint32_t slot)
 {
 	struct pawl_lease_handle *h = pawl_lease_self();
-	struct pawl_slots_shard *s = (struct pawl_slots_shard *)pawl_shards_enter(
-		&a->shards, h);
+	struct pawl_slots_shard *s = pawl_slots_enter(a, h);
 	uint64_t n;
 
 	if (__builtin_expect(s == NULL, false)) {

@@ -60,23 +60,31 @@ struct pawl_element {
 	uint64_t next;	    /* reciprocating-fair: written before the gate */
 };
 
+/*
+ * Its parts keep clear of each other by distance, and each is within a line, so that
+ * lines are enough to align to: the loader has no place for thread-local storage that
+ * asks for more, in a library that a program opens while it runs.
+ */
 struct pawl_thread {
-	PAWL_SEQUESTER struct pawl_element element;
+	__attribute__((aligned(64))) struct pawl_element element;
+	char apart[128 - sizeof(struct pawl_element)];
 
-	PAWL_SEQUESTER pawl_atomic64 grant; /* hemlock, -ctr, -ah, -oh2 */
-	pawl_atomic64 overlap_grant;	    /* hemlock-overlap */
-	pawl_atomic64 hinted_grant;	    /* hemlock-oh1 */
-	pawl_atomic64 chain;		    /* hemlock-chain */
+	pawl_atomic64 grant;	     /* hemlock, -ctr, -ah, -oh2 */
+	pawl_atomic64 overlap_grant; /* hemlock-overlap */
+	pawl_atomic64 hinted_grant;  /* hemlock-oh1 */
+	pawl_atomic64 chain;	     /* hemlock-chain */
 
 	/* From here on touched by this thread alone. */
-	PAWL_SEQUESTER uint64_t next_hapax; /* 0 modulo the block = draw one */
-	struct pawl_node *free_nodes;	    /* mcs, clh */
-	struct pawl_lease_handle *lease;    /* lease: NULL until first used */
-	struct pawl_sleeper *asleep;	    /* mutex: whose queue it sleeps in */
-	uint64_t coin;			    /* state of pawl_one_in */
-	char identity[2];		    /* tidex: only their addresses count */
-	bool exit_arranged;		    /* pawl_at_thread_exit was called */
-	bool exited;			    /* pawl_thread_exit has run */
+	char further_apart[128 - 4 * sizeof(pawl_atomic64)];
+	uint64_t next_hapax;		 /* 0 modulo the block = draw one */
+	struct pawl_node *free_nodes;	 /* mcs, clh */
+	struct pawl_lease_handle *lease; /* lease: NULL until first used */
+	struct pawl_sleeper *asleep;	 /* mutex: whose queue it sleeps in */
+	uint64_t coin;			 /* state of pawl_one_in */
+	char identity[2];		 /* tidex: only their addresses count */
+	bool exit_arranged;		 /* pawl_at_thread_exit was called */
+	bool exited;			 /* pawl_thread_exit has run */
+	char behind[64];		 /* others' storage is as far away */
 };
 
 /* How long somebody has been polling, and will go on to; all on the clock. */

@@ -49,6 +49,12 @@ static inline void *pawl_pointer(uint64_t address)
 	return (void *)(uintptr_t)address;
 }
 
+/* Fibonacci hashing: neighbouring values differ in these bits, 1 to 64 of them. */
+static inline uint64_t pawl_hash(uint64_t value, unsigned bits)
+{
+	return (value * 0x9E3779B97F4A7C15u) >> (64 - bits);
+}
+
 /* Loads. */
 
 static inline uint64_t pawl_load_relaxed(const pawl_atomic64 *w)

@@ -131,6 +131,15 @@ void pawl_depot_put(struct pawl_slots *a, const uint32_t *slots, size_t n, bool 
 	}
 }
 
+void pawl_depot_mend(struct pawl_slots *a)
+{
+	uint64_t words = pawl_load_seq_cst(&a->fresh), word; /* [N] */
+
+	for (word = 0; word < words; word++)
+		if (pawl_load_seq_cst(&a->words[word]) != 0) /* [G] */
+			set_summary(a, word);
+}
+
 bool pawl_depot_take_word(struct pawl_slots *a, uint64_t word)
 {
 	return pawl_cas_seq_cst(&a->words[word], ~(uint64_t)0, 0); /* [G] */

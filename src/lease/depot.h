@@ -36,6 +36,9 @@ size_t pawl_depot_take(struct pawl_slots *a, uint32_t *slots, size_t n);
  * memory is torn: see drain in slots.c. */
 void pawl_depot_put(struct pawl_slots *a, const uint32_t *slots, size_t n, bool torn);
 
+/* Finds again what the summary of a torn memory does not show (I2). */
+void pawl_depot_mend(struct pawl_slots *a);
+
 /* Takes a word's 64 slots if they are all here; puts them back. */
 bool pawl_depot_take_word(struct pawl_slots *a, uint64_t word);
 void pawl_depot_put_word(struct pawl_slots *a, uint64_t word, bool torn);

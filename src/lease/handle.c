@@ -12,8 +12,6 @@
 #include "lease/leases.h"
 #include "sleep/parking.h"
 
-#include <pthread.h>
-
 enum { CHUNK = 64, CHUNKS = (LEASE_NOBODY + CHUNK) / CHUNK };
 
 _Static_assert(sizeof(struct pawl_lease_handle) == 128, "a pair of cache lines");
@@ -187,7 +185,7 @@ static void set_claims(bool withdrawn)
 	}
 }
 
-static void before_fork(void)
+void pawl_lease_before_fork(void)
 {
 	uint64_t until = pawl_os_now() + FORK_NS, signals = pawl_lease_lock(&table.lock);
 	bool used = table.made > 0;
@@ -203,7 +201,7 @@ static void before_fork(void)
 		pawl_os_yield();
 }
 
-static void after_fork_in_parent(void)
+void pawl_lease_after_fork(void)
 {
 	uint64_t signals = pawl_lease_lock(&table.lock);
 
@@ -214,7 +212,7 @@ static void after_fork_in_parent(void)
 }
 
 /* The handles' lock may have been held: everything is made anew. */
-static void after_fork_in_child(void)
+void pawl_lease_forked(void)
 {
 	const struct pawl_lease_handle *mine = pawl_self()->lease;
 	unsigned id;
@@ -236,10 +234,4 @@ static void after_fork_in_child(void)
 	}
 	table.made = id;
 	set_claims(false);
-}
-
-/* At the start, for it takes memory: a first use may be in a signal handler. */
-__attribute__((constructor)) static void watch_forks(void)
-{
-	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }

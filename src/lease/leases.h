@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Leases from the inside: what lease.c, the state machine, asks of the rest,
- * which lease_handle.c supplies on real hardware and sim/ in the simulator.
+ * which handle.c supplies on real hardware and sim/ in the simulator.
  */
 #ifndef PAWL_LEASE_LEASES_H
 #define PAWL_LEASE_LEASES_H
@@ -74,6 +74,10 @@ extern uint64_t pawl_lease_generation;
 void pawl_lease_close(void);
 void pawl_lease_reopen(void);
 bool pawl_lease_closed(void);
+/* What life.c calls: before a fork, after it in the parent, and in the child. */
+void pawl_lease_before_fork(void);
+void pawl_lease_after_fork(void);
+void pawl_lease_forked(void);
 /* Forgets whose breaks had begun; the child of a fork is on its own. */
 void pawl_lease_forget(void);
 

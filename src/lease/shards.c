@@ -187,6 +187,17 @@ static struct pawl_shard *enter(struct pawl_shards *p, struct pawl_lease_handle 
 	}
 }
 
+/* A thread without a claim: all are while a process forks, and always where acquires
+ * are fenced. */
+bool pawl_shards_begin_slow(struct pawl_lease_handle *h)
+{
+	pawl_full_fence(); /* [E] of lease/lease.c */
+	if (!pawl_lease_closed())
+		return true;
+	pawl_shards_end(h);
+	return false;
+}
+
 /* Makes the shard one of those that pawl_shards_used counts. */
 static void note(struct pawl_shards *p, const struct pawl_shard *s)
 {
@@ -286,6 +297,20 @@ static void end_keeping(struct pawl_shards *p)
 static uint64_t first_word(const struct pawl_shard *s)
 {
 	return pawl_load_relaxed((const pawl_atomic64 *)(s + 1));
+}
+
+/* Empties shared shards; false if the process forks just now (I4). */
+static bool drain_shared(struct pawl_shards *p, uint64_t first)
+{
+	struct pawl_lease_handle *h = pawl_lease_self();
+	uint64_t i;
+
+	for (i = first; i <= p->most && pawl_shards_begin(p, h); i++) {
+		if (first_word(shared(p, i)) != 0)
+			p->plan.drain(shared(p, i), p->plan.owner);
+		pawl_shards_end(h);
+	}
+	return i > p->most;
 }
 
 static void age_shared(struct pawl_shard *s)
@@ -412,9 +437,8 @@ static void maintain_shared(struct pawl_shards *p)
 	pawl_store_relaxed(&p->mask, half);
 	/* What stragglers leave there is drained next time, or found when the
 	 * shard is in use again. */
-	for (i = half + 1; p->plan.drain != NULL && i <= p->most; i++)
-		if (first_word(shared(p, i)) != 0)
-			p->plan.drain(shared(p, i), p->plan.owner);
+	if (p->plan.drain != NULL)
+		drain_shared(p, half + 1);
 	tell_drained(p);
 }
 
@@ -442,7 +466,6 @@ void pawl_shards_tick(struct pawl_shards *p)
 
 int pawl_shards_reclaim(struct pawl_shards *p)
 {
-	uint64_t i;
 	bool every;
 
 	if (p->plan.drain == NULL)
@@ -452,8 +475,8 @@ int pawl_shards_reclaim(struct pawl_shards *p)
 	if (!begin_keeping(p))
 		return EBUSY;
 	every = drain_shards(p, true);
-	for (i = 0; !p->leased && i <= p->most; i++)
-		p->plan.drain(shared(p, i), p->plan.owner);
+	if (!p->leased && !drain_shared(p, 0))
+		every = false;
 	end_keeping(p);
 	return every ? 0 : EBUSY;
 }

@@ -161,8 +161,11 @@ static size_t take_from_shards(struct pawl_slots *a, uint32_t *slots, size_t n)
 		uint64_t moved = pawl_load_relaxed(&a->moved);
 		int error = pawl_shards_reclaim(&a->shards);
 		bool sure;
-		size_t taken = take_untrimmed(a, slots, n, &sure);
+		size_t taken;
 
+		if (torn())
+			pawl_depot_mend(a);
+		taken = take_untrimmed(a, slots, n, &sure);
 		sure &= error == 0 && pawl_load_relaxed(&a->moved) == moved;
 		if (taken > 0 || sure || error == EDEADLK || last)
 			return taken;
@@ -173,8 +176,7 @@ static size_t take_from_shards(struct pawl_slots *a, uint32_t *slots, size_t n)
 /* Makes n slots, which are ours, one list, and puts that in front of a shard's. */
 static void push_all(struct pawl_slots *a, const uint32_t *slots, size_t n)
 {
-	struct pawl_slots_shard *s = (struct pawl_slots_shard *)pawl_shards_shared(
-		&a->shards);
+	struct pawl_slots_shard *s = pawl_slots_shared(a);
 	uint64_t head;
 	size_t i;
 
@@ -210,12 +212,13 @@ uint32_t pawl_slots_get_slow(struct pawl_slots *a, struct pawl_slots_shard *s,
 			s->slot[i - 1] = slots[n - i];		  /* the lowest on top */
 		pawl_store_release(&s->state, n > 0 ? n - 1 : 0); /* [C] */
 		pawl_shards_exit(&a->shards, &s->base, h);
-	} else if (a->shards.leased) {
+	} else if (a->shards.leased || !pawl_shards_begin(&a->shards, h)) {
 		n = pawl_depot_take(a, slots, 1);
 	} else {
 		n = pawl_depot_take(a, slots, PAWL_SLOTS_BATCH);
 		if (n > 1)
 			push_all(a, slots + 1, n - 1);
+		pawl_shards_end(h);
 	}
 	if (n == 0)
 		n = take_from_shards(a, slots, 1);
@@ -249,8 +252,7 @@ static size_t smaller(size_t a, size_t b)
 static size_t get_some(struct pawl_slots *a, uint32_t *slots, size_t n)
 {
 	struct pawl_lease_handle *h = pawl_lease_self();
-	struct pawl_slots_shard *s = (struct pawl_slots_shard *)pawl_shards_enter(
-		&a->shards, h);
+	struct pawl_slots_shard *s = pawl_slots_enter(a, h);
 	size_t taken = 0;
 
 	if (s != NULL) {
@@ -283,8 +285,7 @@ size_t pawl_slots_get_batch(struct pawl_slots *a, uint32_t *slots, size_t n)
 void pawl_slots_put_batch(struct pawl_slots *a, const uint32_t *slots, size_t n)
 {
 	struct pawl_lease_handle *h = pawl_lease_self();
-	struct pawl_slots_shard *s = (struct pawl_slots_shard *)pawl_shards_enter(
-		&a->shards, h);
+	struct pawl_slots_shard *s = pawl_slots_enter(a, h);
 	size_t put = 0;
 
 	if (s != NULL) {

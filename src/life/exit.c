@@ -4,13 +4,17 @@
 
 #include <pawl/runtime.h>
 
+/* A program that has no leases need not have this either. */
+extern __typeof__(pawl_lease_exit) pawl_lease_exit __attribute__((weak));
+
 void pawl_thread_exit(struct pawl_thread *self)
 {
 	self->exited = true;
 	/* Ends when the successor that was let in last gets to run. */
 	pawl_await_eq_acquire(&self->overlap_grant, 0,
 			      PAWL_SPIN); /* [E] of hemlock_overlap.h */
-	pawl_lease_exit(self);
+	if (pawl_lease_exit != NULL)
+		pawl_lease_exit(self);
 	while (self->free_nodes != NULL) {
 		struct pawl_node *node = self->free_nodes;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The operating system's side of the runtime, for Linux with glibc. */
 #define _GNU_SOURCE
-#include "os/os.h"
+#include "os/linux.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -118,13 +118,6 @@ unsigned pawl_os_possible_cpus(void)
 	return length > 0 && length < (ssize_t)sizeof(text) ? last + 1 : CPU_SETSIZE;
 }
 
-static const uint32_t *low_half(const pawl_atomic64 *word)
-{
-	const bool big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-
-	return (const uint32_t *)&word->raw + big_endian;
-}
-
 bool pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
 		   const struct pawl_deadline *deadline)
 {
@@ -208,20 +201,13 @@ unsigned pawl_os_node(void)
 	return node;
 }
 
-/* glibc's registry of thread-local destructors; uses up no pthread key. */
-extern int __cxa_thread_atexit_impl(void (*run)(void *), void *argument, void *library);
-extern void *__dso_handle;
-
-bool pawl_os_at_thread_exit(void (*run)(void *argument), void *argument)
-{
-	return __cxa_thread_atexit_impl(run, argument, &__dso_handle) == 0;
-}
+/* From an archive the linker takes what somebody asks for, and nobody else would. */
+__attribute__((used)) static const char *const life = pawl_life;
 
 uint64_t pawl_os_now(void)
 {
-	struct timespec now;
+	struct timespec now = time_on(false);
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
@@ -261,10 +247,9 @@ size_t pawl_os_discard(void *start, size_t bytes)
 uint64_t pawl_os_until(const struct pawl_deadline *deadline)
 {
 	const int64_t second = 1000000000, hour = 3600;
-	struct timespec now;
+	struct timespec now = time_on(deadline->realtime);
 	int64_t seconds, ns;
 
-	clock_gettime(deadline->realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC, &now);
 	seconds = deadline->time.tv_sec - now.tv_sec;
 	if (seconds > hour)
 		return (uint64_t)(hour * second);

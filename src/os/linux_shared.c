@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The operating system's side of shared memory, for Linux with glibc. */
 #define _GNU_SOURCE
+#include "os/linux.h"
 #include "os/shared.h"
 
 #include <errno.h>
@@ -38,13 +39,6 @@ bool pawl_os_barrier_all(void)
 	return membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
 }
 
-static const uint32_t *low_half(const pawl_atomic64 *word)
-{
-	const bool big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-
-	return (const uint32_t *)&word->raw + big_endian;
-}
-
 static bool earlier(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec < b->tv_sec ||
@@ -55,11 +49,10 @@ enum pawl_wake pawl_os_sleep_shared(const pawl_atomic64 *word, uint32_t expected
 				    const struct pawl_deadline *deadline, uint64_t ns)
 {
 	bool realtime = deadline != NULL && deadline->realtime;
-	struct timespec until;
+	struct timespec until = time_on(realtime);
 	bool late = false, timed_out;
 	int saved = errno;
 
-	clock_gettime(realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC, &until);
 	until.tv_nsec += (long)ns;
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;

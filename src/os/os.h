@@ -47,11 +47,10 @@ const uint32_t *pawl_os_cid_word(void);
 unsigned pawl_os_possible_cpus(void);
 
 /*
- * Arranges that run(argument) is called when the calling thread exits, while
- * its thread-local storage is still there. Returns false if that is not
- * possible, such as for want of memory.
+ * What sees to fork, thread exit and unload, src/life: whatever a program is linked
+ * with that uses the system is linked with that as well.
  */
-bool pawl_os_at_thread_exit(void (*run)(void *argument), void *argument);
+extern const char pawl_life[];
 
 /* A time to stop waiting at, on one of the two clocks people use. */
 struct pawl_deadline {

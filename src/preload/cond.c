@@ -11,9 +11,9 @@
  * reached it already, it passes that on: it may have been the only one.
  *
  * A process-shared condition variable is glibc's, unless a waiter comes with a
- * mutex of ours, which glibc could not let go of. Such strays wait in the
- * parking table as others do, but leave the object alone; a signal looks for
- * them first.
+ * mutex of ours, which glibc could not let go of. Such a stray waits at a condition
+ * variable of ours that stands in for it, and for others; whoever signals one of
+ * these wakes all strays there, besides what glibc does.
  */
 #define _GNU_SOURCE
 #include "preload/record.h"
@@ -23,8 +23,6 @@
 #include <errno.h>
 #include <string.h>
 #include <threads.h>
-
-static pawl_atomic64 strays; /* in the whole process */
 
 static struct cond *ours(pthread_cond_t *cond)
 {
@@ -40,79 +38,20 @@ struct wait {
 	struct pawl_sleeper me;
 	struct pawl_cond *plain; /* where it enrolled */
 	struct mutex *mutex;
-	struct cond *stray; /* the condition variable, if that is glibc's */
 };
 
-/* Strays enroll at a cond of their own, which stands for all of them at this
- * address; its waiters are told apart by the address in the table. */
-static struct pawl_bucket *stray_bucket(const struct cond *c)
+static struct pawl_cond *stand_in(const struct cond *c)
 {
-	return pawl_bucket_of(c);
-}
+	enum { BITS = 6 };
+	static struct pawl_cond conds[1 << BITS];
 
-static void enroll(struct wait *w)
-{
-	struct pawl_bucket *bucket;
-
-	if (w->stray == NULL) {
-		pawl_cond_enroll(w->plain, &w->me);
-		return;
-	}
-	bucket = stray_bucket(w->stray);
-	w->me.address = w->stray;
-	w->me.mutex = NULL;
-	pawl_fetch_add_relaxed(&strays, 1); /* Relaxed: the mutex orders it */
-	pawl_bucket_lock(bucket);
-	pawl_bucket_append(bucket, &w->me);
-	pawl_bucket_unlock(bucket);
-}
-
-/* Returns true if no signal has come. */
-static bool withdraw(struct wait *w)
-{
-	struct pawl_bucket *bucket;
-	bool signalled;
-
-	if (w->stray == NULL)
-		return pawl_cond_withdraw(w->plain, &w->me);
-	bucket = stray_bucket(w->stray);
-	pawl_bucket_lock(bucket);
-	/* Relaxed: stored under the lock only. */
-	signalled = pawl_load_relaxed(&w->me.state) > SLEEPER_ASLEEP;
-	if (!signalled)
-		pawl_bucket_remove(bucket, &w->me);
-	pawl_bucket_unlock(bucket);
-	return !signalled;
-}
-
-/* Wakes one stray; false if there is none. */
-static bool wake_stray(struct cond *c)
-{
-	struct pawl_bucket *bucket = stray_bucket(c);
-	struct pawl_sleeper *sleeper;
-	bool asleep = false;
-
-	pawl_bucket_lock(bucket);
-	sleeper = pawl_bucket_find(bucket->first, c);
-	if (sleeper != NULL) {
-		pawl_bucket_remove(bucket, sleeper);
-		asleep = pawl_sleeper_tell(sleeper, SLEEPER_WOKEN); /* [V] */
-	}
-	pawl_bucket_unlock(bucket);
-	if (asleep)
-		pawl_os_wake(&sleeper->state);
-	return sleeper != NULL;
+	return &conds[pawl_hash(pawl_address(c), BITS)];
 }
 
 static int signal_foreign(struct cond *c, bool all)
 {
-	/* Relaxed: whoever is owed a wake-up was counted before, under the
-	 * mutex. Not more than there are now: a loop might never end. */
-	uint64_t most = pawl_load_relaxed(&strays);
-
-	while (most-- > 0 && wake_stray(c))
-		if (!all)
-			return 0;
+	/* All: the one that is meant may be any, and who wakes for nothing waits again. */
+	pawl_cond_broadcast(stand_in(c));
 	if (all)
 		return glibc()->cond_broadcast((pthread_cond_t *)c);
 	return glibc()->cond_signal((pthread_cond_t *)c);
@@ -123,8 +62,6 @@ static int take_back(struct wait *w, bool signalled)
 {
 	bool queued = signalled && w->me.mutex != NULL && w->me.address == w->me.mutex;
 
-	if (w->stray != NULL)
-		pawl_fetch_add_relaxed(&strays, (uint64_t)-1); /* Relaxed: a count */
 	if (queued) {
 		pawl_mutex_lock_queued(w->me.mutex, &w->me);
 		if (unlikely(stats_on))
@@ -137,16 +74,13 @@ static int take_back(struct wait *w, bool signalled)
  * the table is asked: the condition variable may be gone, if nobody waits. */
 static void pass_on(struct wait *w)
 {
-	if (w->stray != NULL)
-		wake_stray(w->stray);
-	else
-		pawl_cond_signal_slow(w->plain, false);
+	pawl_cond_signal_slow(w->plain, false);
 }
 
 static void cancelled(void *argument)
 {
 	struct wait *w = argument;
-	bool signalled = !withdraw(w);
+	bool signalled = !pawl_cond_withdraw(w->plain, &w->me);
 
 	stats_in_cond = false;
 	take_back(w, signalled);
@@ -184,19 +118,18 @@ static int wait_until(struct cond *c, struct mutex *m,
 	if (error != 0)
 		return error;
 	if (is_foreign(c))
-		w.stray = c;
+		w.plain = stand_in(c);
 	else
 		w.me.mutex = mutex_queue(m);
-	enroll(&w);
+	pawl_cond_enroll(w.plain, &w.me);
 	error = mutex_suspend(m);
 	if (error != 0) { /* glibc's: nothing but a wake-up can have come */
-		if (!withdraw(&w))
+		if (!pawl_cond_withdraw(w.plain, &w.me))
 			pass_on(&w);
-		if (w.stray != NULL)
-			pawl_fetch_add_relaxed(&strays, (uint64_t)-1); /* Relaxed */
 		return error;
 	}
-	signalled = sleep_cancellably(&w, deadline) || !withdraw(&w);
+	signalled = sleep_cancellably(&w, deadline) ||
+		    !pawl_cond_withdraw(w.plain, &w.me);
 	error = take_back(&w, signalled);
 	if (error != 0)
 		return error;

@@ -11,7 +11,7 @@
  */
 #define _GNU_SOURCE
 #include "preload/preload.h"
-#include "os/os.h"
+#include "sleep/parking.h"
 
 #include <linux/seccomp.h>
 #include <stdarg.h>
@@ -42,13 +42,25 @@ void barrier_forked(void)
 	inside = (pawl_atomic64)PAWL_ZERO; /* they are not here */
 }
 
-/* Ends: nobody new comes in, and a barrier takes some microseconds. */
+/*
+ * Nobody new comes in, and a barrier takes some microseconds; but who is in one may be
+ * off the CPU, for as long as we keep it busy if we outrank him. So this sleeps. Whoever
+ * is not out after a second is not seen out: a handler that interrupted its own thread
+ * in a barrier would wait for ever.
+ */
 static void renounce_barriers(void)
 {
-	pawl_store_relaxed(&renounced, 1);	/* Relaxed: the fence orders it */
-	pawl_full_fence();			/* [F] */
-	while (pawl_load_acquire(&inside) != 0) /* [A] */
-		pawl_os_yield();
+	enum { NAP_NS = 100 * 1000, NAPS = 10000 };
+	const pawl_atomic64 nobody = PAWL_ZERO;
+	int naps;
+
+	pawl_store_relaxed(&renounced, 1); /* Relaxed: the fence orders it */
+	pawl_full_fence();		   /* [F] */
+	for (naps = 0; naps < NAPS && pawl_load_acquire(&inside) != 0; naps++) { /* [A] */
+		struct pawl_deadline soon = pawl_deadline_in(NAP_NS);
+
+		pawl_os_sleep(&nobody, 0, &soon);
+	}
 }
 
 EXPORT long syscall(long number, ...)

@@ -169,28 +169,11 @@ static bool other_try(struct mutex *m)
 	return true;
 }
 
-static uint64_t now_on(bool realtime)
-{
-	struct timespec now;
-
-	clock_gettime(realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Nanoseconds until the deadline, but no more than `most`. */
 static uint64_t time_left(const struct pawl_deadline *deadline, uint64_t most)
 {
-	uint64_t now, then, left;
+	uint64_t left = deadline != NULL ? pawl_os_until(deadline) : most;
 
-	if (deadline == NULL)
-		return most;
-	/* More seconds than fit are as good as for ever. */
-	if ((uint64_t)deadline->time.tv_sec > UINT64_MAX / 2000000000u)
-		return most;
-	now = now_on(deadline->realtime);
-	then = (uint64_t)deadline->time.tv_sec * 1000000000u +
-	       (uint64_t)deadline->time.tv_nsec;
-	left = then > now ? then - now : 0;
 	return left < most ? left : most;
 }
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* From the first call to the last: getting ready, and forks. */
 #define _GNU_SOURCE
+#include "life/life.h"
 #include "preload/offer.h"
 #include "preload/preload.h"
 #include "preload/record.h"
 #include "sync/queues.h"
 #include "preload/stats.h"
-
-#include <pawl/thread.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,8 +15,6 @@
 volatile int not_plain = NOT_PLAIN;
 volatile bool started;
 bool verbose;
-
-static pawl_atomic64 watching_forks;
 
 static void refuse(const char *name, const char *why, const char *reason)
 {
@@ -46,33 +43,24 @@ static const struct lock_type *choose(void)
 	return type;
 }
 
-/* The one thread of the child starts afresh: nobody sleeps, nobody queues. */
-static void forked(void)
+/* The one thread of the child starts afresh: nobody queues. */
+void pawl_preload_forked(void)
 {
-	pawl_self()->next_hapax = 0; /* the parent goes on with the old block */
-	pawl_park_forget();
 	barrier_forked();
 	lock_forked();
 	records_forked();
 	stats_forked();
 }
 
-/* Before anybody else does, so that other handlers find the table in order. */
-static void watch_forks(void)
-{
-	/* Relaxed: once is all that counts. */
-	if (pawl_exchange_relaxed(&watching_forks, 1) == 0)
-		glibc()->register_atfork(NULL, NULL, forked, NULL);
-}
-
-/* Handlers of the child run in the order in which they were registered. */
+/* Handlers of the child run in the order in which they were registered: ours come
+ * first, so that others find all in order. */
 EXPORT int __register_atfork(void (*prepare)(void), void (*parent)(void),
 			     void (*child)(void), void *library);
 
 int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
 		      void *library)
 {
-	watch_forks();
+	pawl_life_watch_forks();
 	return glibc()->register_atfork(prepare, parent, child, library);
 }
 
@@ -88,7 +76,7 @@ void start(void)
 	stats_start(type->name, secure_getenv("PAWL_STATS"));
 	pawl_os_barrier_prepare(); /* somebody may park before constructors run */
 	started = true;
-	watch_forks();
+	pawl_life_watch_forks();
 	if (verbose) {
 		pawl_os_complain("pawl: pthread mutexes are ");
 		pawl_os_complain(type->name);

@@ -53,11 +53,11 @@ static void raise_to(pawl_atomic64 *most, uint64_t value)
 static struct place *place_of(const void *mutex)
 {
 	uint64_t name = pawl_address(mutex);
-	uint64_t hash = (name >> 3) * 0x9E3779B97F4A7C15u;
+	uint64_t hash = pawl_hash(name >> 3, 32);
 	size_t i;
 
 	for (i = 0; i < PROBES; i++) {
-		struct place *place = &places[((hash >> 32) + i) % PLACES];
+		struct place *place = &places[(hash + i) % PLACES];
 
 		if (get(&place->mutex) == name ||
 		    pawl_cas_relaxed(&place->mutex, 0, name) ||

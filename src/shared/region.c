@@ -51,7 +51,7 @@ static uint64_t sum_of(const struct header *h)
 	uint64_t sum = 1;
 
 	for (; word < &h->sum; word++)
-		sum = (sum ^ *word) * 0x9E3779B97F4A7C15u;
+		sum = pawl_hash(sum ^ *word, 64);
 	return sum;
 }
 

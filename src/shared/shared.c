@@ -14,9 +14,9 @@
 #include "sleep/parking.h"
 
 #include <pawl/backend/debug.h>
+#include <pawl/thread.h>
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 struct seat {
@@ -33,7 +33,6 @@ static __thread struct {
 	uint64_t next;	      /* the one it draws next: region_next, at hand */
 	uint64_t name;	      /* of this thread; 0 until it is asked for */
 	struct seat *seats;
-	bool exit_arranged;
 } mine __attribute__((tls_model("initial-exec")));
 
 static struct pawl_shared *attachments;
@@ -109,11 +108,11 @@ int pawl_shared_delist(struct pawl_shared *s)
 
 /* Gives this thread's agents back, but for those that hold something: others
  * will find that their thread is gone. */
-static void leave(void *unused)
+void pawl_shared_leave(struct pawl_thread *self)
 {
 	struct pawl_shared *s;
 
-	(void)unused;
+	(void)self;
 	pawl_guard_lock(&guard);
 	while (mine.seats != NULL) {
 		for (s = attachments; s != NULL; s = s->next)
@@ -128,18 +127,13 @@ static void leave(void *unused)
 }
 
 /* The child of a fork is another thread, and has no agents yet. */
-static void forked(void)
+void pawl_shared_forked(void)
 {
 	while (mine.seats != NULL)
 		forget_seat(&mine.seats);
 	mine.serial = 0;
 	mine.name = 0;
 	pawl_store_relaxed(&guard, 0); /* Relaxed: nobody else is there */
-}
-
-__attribute__((constructor)) static void watch_forks(void)
-{
-	pthread_atfork(NULL, NULL, forked);
 }
 
 static uint64_t my_name(void)
@@ -155,8 +149,8 @@ static struct seat *new_seat(struct pawl_shared *s)
 
 	if (seat == NULL)
 		return NULL;
-	if (!mine.exit_arranged)
-		mine.exit_arranged = pawl_os_at_thread_exit(leave, NULL);
+	/* Where that cannot be, others find that our thread is gone. */
+	pawl_at_thread_exit();
 	/* For each process once is enough; for a forked one the first is here. */
 	if (!pawl_os_barrier_all_prepare())
 		pawl_store_relaxed(s->r.fenced, 1); /* Relaxed: set for good */

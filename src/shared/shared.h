@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An attached region; shared_region.c makes them, shared.c uses them. */
+/* An attached region; region.c makes them, shared.c uses them. */
 #ifndef PAWL_SHARED_SHARED_H
 #define PAWL_SHARED_SHARED_H
 
@@ -32,6 +32,11 @@ static inline struct region_mutex *shared_mutex(struct pawl_shared *s, unsigned 
 
 /* Gives it a serial number, and keeps it in mind for threads that exit. */
 void pawl_shared_enlist(struct pawl_shared *s);
+
+/* What life.c calls: in the child of a fork, and at a thread's exit. */
+struct pawl_thread;
+void pawl_shared_forked(void);
+void pawl_shared_leave(struct pawl_thread *self);
 
 /* Gives back the agents that this process has through it; or EBUSY. */
 int pawl_shared_delist(struct pawl_shared *s);

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "os/os.h"
 #include "sleep/parking.h"
+#include "sync/debug.h"
 
 #include <pawl/runtime.h>
 
@@ -14,7 +15,6 @@
 
 #include <dlfcn.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,19 +192,15 @@ void pawl_debug_destroying(const void *l, const char *id)
 	pawl_die(text);
 }
 
-static void lock_table(void)
+/* What is held at a fork is held in the child: by the thread that forked, or by
+ * one that is not there. */
+
+void pawl_debug_before_fork(void)
 {
 	pawl_guard_lock(&table.guard);
 }
 
-static void unlock_table(void)
+void pawl_debug_after_fork(void)
 {
 	pawl_guard_unlock(&table.guard);
-}
-
-/* What is held at a fork is held in the child: by the thread that forked, or by
- * one that is not there. */
-__attribute__((constructor)) static void watch_forks(void)
-{
-	pthread_atfork(lock_table, unlock_table, unlock_table);
 }

@@ -116,6 +116,11 @@ class LintTest(unittest.TestCase):
                   "")
         self.assert_found("ticket.h", "pawl_fetch_add_relaxed")
 
+    def test_reason_at_the_end_of_a_wrapped_statement_counts(self):
+        self.add("tas.h", "static inline uint64_t f(struct pawl_tas *l)\n{\n"
+                          "\treturn pawl_load_relaxed(\n\t\t&l->held); /* Relaxed: a hint */\n}")
+        self.assertEqual(self.lint(), (0, ""))
+
     def test_relaxed_in_code_is_no_reason(self):
         self.add("tas.h", "static inline void f(struct pawl_tas *l)\n{\n"
                           "\tpawl_store_relaxed(&l->held, 0);\n}")
@@ -224,6 +229,16 @@ class LintTest(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("handle.c", output)
         self.assertIn("say in a comment why relaxed is enough", output)
+
+    def test_second_registrar_for_fork(self):
+        self.plant("lease/x.c", "#include <pthread.h>\n\nvoid f(void)\n{\n"
+                                "\tpthread_atfork(0, 0, f);\n}\n")
+        self.assert_found("lease/x.c:", "registers for fork")
+
+    def test_second_registrar_for_fork_in_life(self):
+        self.plant("life/x.c", "#include <pthread.h>\n\nvoid f(void)\n{\n"
+                               "\tpthread_atfork(0, 0, f);\n}\n")
+        self.assert_found("life/x.c:", "registers for fork")
 
     def test_card_without_a_field(self):
         self.edit("ticket.h", " * Lifetime   [R] is unlock's last access", " * [R] is unlock's last access")

@@ -623,6 +623,7 @@ static void a_forked_child_has_a_whole_pool(void **state)
 	(void)state;
 	forks_while_others_circulate(PAWL_SHARDS_LEASED);
 	forks_while_others_circulate(PAWL_SHARDS_ATOMIC);
+	forks_while_others_circulate(PAWL_SHARDS_RANDOM);
 }
 
 /* Growing and shrinking. */

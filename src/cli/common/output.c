@@ -3,6 +3,7 @@
 #include "cli/common/output.h"
 
 #include "cli/common/options.h"
+#include "os/os.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -115,12 +116,9 @@ static struct {
 	bool line_is_open;
 } progress;
 
-static double now(void)
+double now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+	return 1e-9 * (double)pawl_os_now();
 }
 
 void expect_seconds(double seconds)

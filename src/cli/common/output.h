@@ -26,6 +26,9 @@ void write_result_text(const char *text, size_t size);
 /* A number, or null for one that is not finite: there is no such figure. */
 json_t *number_or_null(double number);
 
+/* Seconds on a clock that never goes back. */
+double now(void);
+
 /* How many seconds everything will take, before the first show_progress(). Who
  * does not say is believed to take long when it has taken a while. */
 void expect_seconds(double seconds);

@@ -3,6 +3,7 @@
 #include "cli/common/program.h"
 
 #include "cli/common/options.h"
+#include "cli/common/output.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -18,14 +19,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static double seconds(struct timeval t)
 {

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thread's storage; and what becomes of everything when a process forks, a thread
+ * exits, or the library is unloaded. Nobody else registers for any of these: each
+ * subsystem has a line in the table below. docs/design/lifecycle.md says why each
+ * does what it does, and what a signal handler may call.
+ */
+#include "lease/leases.h"
+#include "life/life.h"
+#include "os/os.h"
+#include "shared/shared.h"
+#include "sleep/fences.h"
+#include "sleep/parking.h"
+#include "sync/debug.h"
+
+#include <pawl/runtime.h>
+
+#include <pthread.h>
+
+__thread struct pawl_thread pawl_thread_native;
+
+/* See os.h. */
+const char pawl_life[] = "fork, thread exit, unload";
+
+/*
+ * A program that is linked with the archive has of each subsystem only what it uses:
+ * a function that is not there is NULL.
+ */
+#define IF_LINKED(function) extern __typeof__(function) function __attribute__((weak))
+IF_LINKED(pawl_fence_forget);
+IF_LINKED(pawl_park_forget);
+IF_LINKED(pawl_hapax_forget);
+IF_LINKED(pawl_debug_before_fork);
+IF_LINKED(pawl_debug_after_fork);
+IF_LINKED(pawl_lease_before_fork);
+IF_LINKED(pawl_lease_after_fork);
+IF_LINKED(pawl_lease_forked);
+IF_LINKED(pawl_shared_forked);
+IF_LINKED(pawl_shared_leave);
+IF_LINKED(pawl_preload_forked);
+
+/* The parent goes on with the block of hapax values that this thread drew from. */
+static void draw_anew(void)
+{
+	pawl_self()->next_hapax = 0;
+}
+
+static void delete_exit_key(void);
+
+/*
+ * The table, in the order of the layers: gone through from above before a fork, at
+ * exit and at unload, and from below after a fork. So upper layers find lower ones at
+ * work.
+ */
+static const struct subsystem {
+	const char *name;
+	void (*before)(void);			/* a fork: by the thread that forks */
+	void (*parent)(void);			/* and after it, in the parent */
+	void (*child)(void);			/* or in the child, where it is alone */
+	void (*exit)(struct pawl_thread *self); /* of a thread, that arranged for it */
+	void (*unload)(void);			/* of the library */
+} subsystems[] = {
+	{"fences", .child = pawl_fence_forget},
+	{"parking table", .child = pawl_park_forget},
+	{"hapax values", .child = draw_anew},
+	{"hapax waiters", .child = pawl_hapax_forget},
+	{"debug face", .before = pawl_debug_before_fork, .parent = pawl_debug_after_fork,
+	 .child = pawl_debug_after_fork},
+	{"leases", .before = pawl_lease_before_fork, .parent = pawl_lease_after_fork,
+	 .child = pawl_lease_forked},
+	{"shared regions", .child = pawl_shared_forked, .exit = pawl_shared_leave},
+	/* mailboxes, leases, nodes: in exit.c, for every back end */
+	{"threads", .exit = pawl_thread_exit, .unload = delete_exit_key},
+	{"interposer", .child = pawl_preload_forked},
+};
+
+enum { SUBSYSTEMS = sizeof(subsystems) / sizeof(subsystems[0]) };
+
+/* Fork. */
+
+static void before_fork(void)
+{
+	size_t i;
+
+	for (i = SUBSYSTEMS; i-- > 0;)
+		if (subsystems[i].before != NULL)
+			subsystems[i].before();
+}
+
+static void after_fork_in_parent(void)
+{
+	size_t i;
+
+	for (i = 0; i < SUBSYSTEMS; i++)
+		if (subsystems[i].parent != NULL)
+			subsystems[i].parent();
+}
+
+static void after_fork_in_child(void)
+{
+	size_t i;
+
+	for (i = 0; i < SUBSYSTEMS; i++)
+		if (subsystems[i].child != NULL)
+			subsystems[i].child();
+}
+
+void pawl_life_watch_forks(void)
+{
+	static pawl_atomic64 watching;
+
+	/* Relaxed: once is all that counts. */
+	if (pawl_exchange_relaxed(&watching, 1) == 0 &&
+	    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0)
+		pawl_die("out of memory to be told of forks");
+}
+
+/* Thread exit. */
+
+static void thread_exits(void *self)
+{
+	size_t i;
+
+	for (i = SUBSYSTEMS; i-- > 0;)
+		if (subsystems[i].exit != NULL)
+			subsystems[i].exit(self);
+}
+
+/*
+ * A first use may be in a signal handler, which may not use the heap. The C library
+ * keeps the values of the first so many keys in the thread itself; to set another
+ * takes memory. A program that has more, and loads this library later, does without.
+ */
+enum { KEYS_IN_PLACE = 32 };
+static pthread_key_t exit_key;
+static bool exit_key_in_place;
+
+static void make_exit_key(void)
+{
+	if (pthread_key_create(&exit_key, thread_exits) != 0)
+		return;
+	exit_key_in_place = exit_key < KEYS_IN_PLACE;
+	if (!exit_key_in_place)
+		pthread_key_delete(exit_key);
+}
+
+/* The library may go before its threads. */
+static void delete_exit_key(void)
+{
+	if (exit_key_in_place)
+		pthread_key_delete(exit_key);
+	exit_key_in_place = false;
+}
+
+void pawl_at_thread_exit_native(void)
+{
+	struct pawl_thread *self = pawl_self();
+
+	self->exit_arranged = true;
+	/* A thread whose exit cannot be arranged, or is under way already, is
+	 * treated as if it were over: it then leaves nothing behind. */
+	if (self->exited || !exit_key_in_place ||
+	    pthread_setspecific(exit_key, self) != 0)
+		self->exited = true;
+}
+
+/* Load and unload. */
+
+/* At the start, for both may take memory. */
+__attribute__((constructor)) static void load(void)
+{
+	make_exit_key();
+	pawl_life_watch_forks();
+}
+
+__attribute__((destructor)) static void unload(void)
+{
+	size_t i;
+
+	for (i = SUBSYSTEMS; i-- > 0;)
+		if (subsystems[i].unload != NULL)
+			subsystems[i].unload();
+}
+
+/* The rest of the thread seam. */
+
+uint64_t pawl_seed_native(void)
+{
+	/* Never 0, and different for each thread. */
+	return (pawl_os_now() ^ (pawl_address(pawl_self()) << 16)) | 1;
+}
+
+unsigned pawl_current_cpu(void)
+{
+	return pawl_os_cpu();
+}
+
+unsigned pawl_current_node(void)
+{
+	return pawl_os_node();
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program that has nothing of the library but a lock and its parking: from the
+ * archive it still gets what sees to forks. Status 0 if the child finds the parking
+ * table as if nobody had ever slept.
+ */
+#include <pawl/ttas.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct pawl_ttas lock;
+
+static void *wait_for_it(void *unused)
+{
+	pawl_ttas_lock_as(&lock, PAWL_PARK);
+	pawl_ttas_unlock_as(&lock, PAWL_PARK);
+	return unused;
+}
+
+int main(void)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(&lock);
+	pthread_t sleeper;
+	int status = 1;
+	pid_t child;
+
+	alarm(60);
+	pawl_ttas_lock_as(&lock, PAWL_PARK);
+	if (pthread_create(&sleeper, NULL, wait_for_it, NULL) != 0)
+		return 2;
+	/* Relaxed: it comes by and by. */
+	while (pawl_load_relaxed(&bucket->wanted) == 0)
+		sched_yield();
+	child = fork();
+	if (child == 0) {
+		if (bucket->first != NULL)
+			_exit(1);
+		pawl_ttas_unlock_as(&lock, PAWL_PARK);
+		wait_for_it(NULL);
+		_exit(0);
+	}
+	pawl_ttas_unlock_as(&lock, PAWL_PARK);
+	pthread_join(sleeper, NULL);
+	return waitpid(child, &status, 0) == child && status == 0 ? 0 : 1;
+}
