@@ -57,6 +57,8 @@ struct state {
 	pawl_atomic64 twa[SIM_MAX_WAITING_SLOTS];
 	pawl_atomic64 hapax[SIM_MAX_WAITING_SLOTS];
 	pawl_atomic64 hapax_vw[SIM_MAX_WAITING_SLOTS];
+	struct pawl_bucket buckets[1 << PAWL_BUCKET_BITS];
+	struct pawl_costs costs;
 	uint64_t blocks_used;
 };
 
@@ -74,6 +76,8 @@ __attribute__((no_sanitize_thread)) void sim_runtime_save(void *to)
 	__builtin_memcpy(state->hapax, sim_hapax_slots, sizeof(state->hapax));
 	__builtin_memcpy(state->hapax_vw, sim_hapax_vw_slots, sizeof(state->hapax_vw));
 	state->blocks_used = blocks_used;
+	state->costs = pawl_costs;
+	__builtin_memcpy(state->buckets, pawl_buckets, sizeof(state->buckets));
 }
 
 __attribute__((no_sanitize_thread)) void sim_runtime_load(const void *from)
@@ -84,6 +88,8 @@ __attribute__((no_sanitize_thread)) void sim_runtime_load(const void *from)
 	__builtin_memcpy(sim_hapax_slots, state->hapax, sizeof(state->hapax));
 	__builtin_memcpy(sim_hapax_vw_slots, state->hapax_vw, sizeof(state->hapax_vw));
 	blocks_used = state->blocks_used;
+	pawl_costs = state->costs;
+	__builtin_memcpy(pawl_buckets, state->buckets, sizeof(state->buckets));
 }
 
 size_t sim_thread_size(void)

@@ -7,6 +7,7 @@
  *   lines.c       lines, their homes, and simulated memory
  *   protocol.c    how a miss travels
  *   waiters.c     who polls a line, and what that costs
+ *   sleep.c       threads that sleep
  *   cpu.c         a thread's CPU and its store buffer
  *   operations.c  what the threads call
  *
@@ -91,9 +92,14 @@ struct cpu {
 	enum sim_await kind;
 	uint64_t until, to, deadline;
 	uint64_t data_at; /* when the last copy arrived */
+
+	/* The sleep. */
+	const uint64_t *sleeps_on;
+	uint64_t sleep_ends;
+	bool woken;
 };
 
-enum event_kind { RUN, ARRIVE, SERVE, REACH, DONE, LOOK, GIVE_UP };
+enum event_kind { RUN, ARRIVE, SERVE, REACH, DONE, LOOK, GIVE_UP, OVERSLEEP };
 
 struct event {
 	uint64_t time;
@@ -275,6 +281,14 @@ void waiters_wrote(struct coherence *c, struct line *line, const struct cpu *wri
 /* A waiter has the line before it and sees `value`; true if its wait is over. */
 bool waiter_looks(struct coherence *c, struct cpu *cpu, uint64_t value);
 void waiter_end(struct cpu *cpu, uint64_t value);
+
+/* sleep.c */
+
+/* Sleeps as sim_engine's sleep_for. */
+bool sleep_for(const uint64_t *p, uint64_t expected, uint64_t ns);
+void sleep_wake(const uint64_t *p);
+/* A sleep that nobody ended is over. */
+void sleep_over(struct coherence *c, struct cpu *cpu);
 
 /* cpu.c */
 

@@ -92,6 +92,9 @@ static void handle(struct coherence *c, struct event event)
 	case LOOK:
 		goes_on = cpu_look(c, cpu);
 		break;
+	case OVERSLEEP:
+		sleep_over(c, cpu);
+		break;
 	case GIVE_UP:
 		goes_on = cpu_give_up(c, cpu);
 		break;

@@ -6,6 +6,7 @@
 
 #define NEVER ((uint64_t)1000 * 1000 * 1000) /* 1 ms: no wait is that long */
 #define HEAVY ((uint64_t)2 * 1000 * 1000)    /* 2 us: a membarrier call */
+#define CLOCK ((uint64_t)20 * 1000)	     /* 20 ns: a look at the clock */
 
 /* Lets everything happen that happens before this thread's next access. */
 static struct cpu *catch_up(struct coherence *c)
@@ -236,17 +237,33 @@ static uint64_t coherence_await(enum sim_await kind, uint64_t *p, uint64_t value
 	return cpu->value;
 }
 
-/* Every thread has a CPU to itself: nobody gains by sleeping. */
 static bool coherence_sleep(const uint64_t *p, uint64_t expected, bool timed,
 			    const void *site)
 {
-	(void)p, (void)expected, (void)timed, (void)site;
-	coherence_fatal("a lock whose waiters sleep cannot be simulated");
+	(void)timed, (void)site; /* with a clock, timed sleeps go elsewhere */
+	return sleep_for(p, expected, UINT64_MAX);
 }
 
 static void coherence_wake(const uint64_t *p, const void *site)
 {
-	(void)p, (void)site;
+	(void)site;
+	catch_up(coherence_current);
+	sleep_wake(p);
+}
+
+static uint64_t coherence_clock(void)
+{
+	struct cpu *cpu = coherence_current->running;
+
+	cpu->now += CLOCK;
+	return cpu->now / 1000;
+}
+
+static void coherence_pause(void)
+{
+	struct coherence *c = coherence_current;
+
+	c->running->now += c->m.poll;
 }
 
 static void coherence_plain(const void *p, size_t size, bool write, const void *site)
@@ -323,6 +340,9 @@ const struct sim_engine coherence_engine = {
 	.await = coherence_await,
 	.sleep = coherence_sleep,
 	.wake = coherence_wake,
+	.now = coherence_clock,
+	.pause = coherence_pause,
+	.sleep_for = sleep_for,
 	.plain = coherence_plain,
 	.self = coherence_own_storage,
 	.one_in = coherence_one_in,

@@ -51,22 +51,12 @@ const char *const *workload_subjects(enum workload workload)
 		return polls;
 	if (workload == WORKLOAD_DIAMETER)
 		return writers;
-	/* Those that sleep are not for here: every thread has a CPU. */
+	/* Every thread has a CPU: whoever may spin or sleep, spins. */
 	for (i = 0; sim_lock_types[i].name != NULL && n + 1 < MAX_NAMES; i++)
-		if (!sim_lock_types[i].parks)
+		if (strchr(sim_lock_types[i].name, '+') == NULL)
 			names[n++] = sim_lock_types[i].name;
 	names[n] = NULL;
 	return names;
-}
-
-bool workload_knows(enum workload workload, const char *lock)
-{
-	const char *const *name;
-
-	for (name = workload_subjects(workload); *name != NULL; name++)
-		if (strcmp(*name, lock) == 0)
-			return true;
-	return false;
 }
 
 /* Ends the measurement: all that happened since it began, for each episode. */
