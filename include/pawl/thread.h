@@ -13,6 +13,9 @@
  *   pawl_spin_begin(spin, ns)
  *   pawl_spin_again(spin) lets a while pass before the next poll; false once ns
  *                         nanoseconds are used up
+ *   pawl_spin_change(spin, w, seen)
+ *                         polls without a pause until *w is another value; false
+ *                         once ns nanoseconds are used up
  *   pawl_spin_look(spin, w)
  *                         what is in *w, relaxed; and how long it took to get here
  *   pawl_spin_pace(spin, sections)

@@ -25,7 +25,8 @@ enum {
 	MOST_SKIPPED = 255,
 	LATE = 8, /* a poll is late by this part of the wait at most */
 	HOT = 4, /* sections in the time of a transfer: one thread takes it again and again */
-	BATCH = 200 /* transfers that are worth one hand-over */
+	BATCH = 200,	     /* transfers that are worth one hand-over */
+	POLLS_PER_CLOCK = 16 /* a look at the clock costs as much as a poll */
 };
 
 static bool alone; /* one CPU: who polls keeps the others from running */
@@ -134,6 +135,30 @@ bool pawl_spin_again(struct pawl_spin *spin)
 	return true;
 }
 
+bool pawl_spin_change(struct pawl_spin *spin, const pawl_atomic64 *w, uint64_t seen)
+{
+	uint64_t now;
+	int polls;
+
+	if (spin->until == 0)
+		return false;
+	spin->pause = pawl_load_relaxed(&pawl_costs.transfer); /* Relaxed: an estimate */
+	for (;;) {
+		for (polls = 0; polls < POLLS_PER_CLOCK; polls++) {
+			if (pawl_load_relaxed(w) != seen) /* Relaxed: the caller looks */
+				return true;
+			pawl_arch_pause();
+		}
+		now = pawl_os_now();
+		if (spin->since == 0) {
+			spin->since = spin->looked = now;
+			spin->until += now;
+		}
+		if (now >= spin->until)
+			return false;
+	}
+}
+
 uint64_t pawl_spin_look(struct pawl_spin *spin, const pawl_atomic64 *w)
 {
 	uint64_t before, value, took;
@@ -182,9 +207,6 @@ enum pawl_pace pawl_spin_pace(struct pawl_spin *spin, uint64_t sections)
 		spin->until = now + spin->pause;
 	return PAWL_PACE_FAST;
 }
-
-/* The clock is looked at so rarely: a look costs as much as a poll. */
-enum { POLLS_PER_CLOCK = 16 };
 
 void pawl_spin_while(const pawl_atomic64 *w, uint64_t value, uint64_t ns)
 {

@@ -72,23 +72,27 @@ static void dequeue_owner(struct pawl_bucket *bucket, struct pawl_mutex *m,
 	}
 }
 
-/* How many unlocks there were since we last had them counted; 0 if that is not
- * known, for somebody else has stored to due, or because there were too many. */
-static uint64_t passed(uint64_t due)
+/* How many unlocks there were between two looks at due; 0 if that is not known,
+ * because they were not counted all the time. */
+static uint64_t passed(uint64_t before, uint64_t due)
 {
 	uint64_t left = due >> WATCH_SHIFT;
 
-	return left != 0 ? PAWL_MUTEX_WATCHED - left : 0;
+	return left != 0 && left < before >> WATCH_SHIFT ? (before >> WATCH_SHIFT) - left
+							 : 0;
 }
 
-/* Has unlocks counted from now on. Relaxed: a hint, which takes nothing away from
- * the lower half. */
-static void watch(struct pawl_mutex *m, uint64_t due)
+/* Has unlocks counted, for some time to come, and returns what due is then. One
+ * write serves many looks, of many threads: it costs the holder a transfer.
+ * Relaxed: a hint, which takes nothing away from the lower half. */
+static uint64_t watch(struct pawl_mutex *m, uint64_t due)
 {
 	uint64_t watched = turn_of(due) + ((uint64_t)PAWL_MUTEX_WATCHED << WATCH_SHIFT);
 
-	if (due != watched)
-		(void)pawl_cas_relaxed(&m->due, due, watched);
+	if (due == watched || due >> WATCH_SHIFT > PAWL_MUTEX_WATCHED / 2)
+		return due;
+	(void)pawl_cas_relaxed(&m->due, due, watched);
+	return watched;
 }
 
 enum outcome { TAKEN, IN_VAIN, CROWDED };
@@ -104,14 +108,15 @@ static enum outcome poll(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t
 {
 	enum pawl_pace pace = PAWL_PACE_SLOW;
 	struct pawl_spin spin;
-	bool watching = false;
+	uint64_t before = 0; /* what due was at the last look */
+	bool first = true, again;
 
 	pawl_spin_begin(&spin, ns);
 	do {
 		uint64_t due = pawl_spin_look(&spin, &m->due); /* Relaxed: a hint */
 
-		if (watching)
-			pace = pawl_spin_pace(&spin, passed(due));
+		if (before != 0)
+			pace = pawl_spin_pace(&spin, passed(before, due));
 		if (pace == PAWL_PACE_SLOW && pawl_mutex_take(m))
 			return TAKEN;
 		if (pace == PAWL_PACE_FAST && turn_of(due) != 0)
@@ -119,13 +124,16 @@ static enum outcome poll(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t
 		/* Relaxed: only says when to stop; the caller looks again. */
 		if (me != NULL && pawl_load_relaxed(&me->state) == SLEEPER_GRANTED)
 			return IN_VAIN;
-		watching = !insist;
-		if (watching)
-			watch(m, due);
+		if (!insist)
+			before = watch(m, due);
 		else if (due != 1)
 			/* Relaxed: seen by the next unlock, or one soon after. */
 			pawl_store_relaxed(&m->due, 1);
-	} while (pawl_spin_again(&spin));
+		/* The line is here now: until the next unlock polls are free. */
+		again = first ? pawl_spin_change(&spin, &m->due, insist ? 1 : before)
+			      : pawl_spin_again(&spin);
+		first = false;
+	} while (again);
 	return IN_VAIN;
 }
 

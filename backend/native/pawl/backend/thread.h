@@ -24,6 +24,7 @@ extern __thread struct pawl_thread pawl_thread_native
 
 void pawl_spin_begin(struct pawl_spin *spin, uint64_t ns);
 bool pawl_spin_again(struct pawl_spin *spin);
+bool pawl_spin_change(struct pawl_spin *spin, const pawl_atomic64 *w, uint64_t seen);
 uint64_t pawl_spin_look(struct pawl_spin *spin, const pawl_atomic64 *w);
 enum pawl_pace pawl_spin_pace(struct pawl_spin *spin, uint64_t sections);
 bool pawl_spin_told(const pawl_atomic64 *w, uint64_t value);

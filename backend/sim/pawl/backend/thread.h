@@ -27,6 +27,7 @@ static inline bool pawl_one_in(unsigned n)
 /* The shipped ones, src/sleep/spin.c, which need a clock. */
 void sim_spin_begin(struct pawl_spin *spin, uint64_t ns);
 bool sim_spin_again(struct pawl_spin *spin);
+bool sim_spin_change(struct pawl_spin *spin, const pawl_atomic64 *w, uint64_t seen);
 uint64_t sim_spin_look(struct pawl_spin *spin, const pawl_atomic64 *w);
 enum pawl_pace sim_spin_pace(struct pawl_spin *spin, uint64_t sections);
 bool sim_spin_told(const pawl_atomic64 *w, uint64_t value);
@@ -36,14 +37,15 @@ void sim_spin_while(const pawl_atomic64 *w, uint64_t value, uint64_t ns);
 
 #ifdef SIM_SPIN /* spin.c itself */
 
-#define pawl_spin_begin sim_spin_begin
-#define pawl_spin_again sim_spin_again
-#define pawl_spin_look	sim_spin_look
-#define pawl_spin_pace	sim_spin_pace
-#define pawl_spin_told	sim_spin_told
-#define pawl_spin_woken sim_spin_woken
-#define pawl_wake_cost	sim_wake_cost
-#define pawl_spin_while sim_spin_while
+#define pawl_spin_begin	 sim_spin_begin
+#define pawl_spin_again	 sim_spin_again
+#define pawl_spin_change sim_spin_change
+#define pawl_spin_look	 sim_spin_look
+#define pawl_spin_pace	 sim_spin_pace
+#define pawl_spin_told	 sim_spin_told
+#define pawl_spin_woken	 sim_spin_woken
+#define pawl_wake_cost	 sim_wake_cost
+#define pawl_spin_while	 sim_spin_while
 
 static inline void pawl_arch_pause(void)
 {
@@ -69,6 +71,12 @@ static inline void pawl_spin_begin(struct pawl_spin *spin, uint64_t ns)
 static inline bool pawl_spin_again(struct pawl_spin *spin)
 {
 	return sim_timed() && sim_spin_again(spin);
+}
+
+static inline bool pawl_spin_change(struct pawl_spin *spin, const pawl_atomic64 *w,
+				    uint64_t seen)
+{
+	return sim_timed() && sim_spin_change(spin, w, seen);
 }
 
 static inline uint64_t pawl_spin_look(struct pawl_spin *spin, const pawl_atomic64 *w)
