@@ -9,8 +9,8 @@
  * came another way this time, by steps; is disturbed; and goes on undisturbed. All
  * must then end, and be right.
  *
- * Usage: driver [--every N] [--patience SECONDS] [--only DISTURBANCE] [--preload LIBRARY]
- *               PROGRAM [SCENARIO...]
+ * Usage: disturb [--every N] [--failures N] [--patience SECONDS] [--only DISTURBANCE]
+ *                [--preload LIBRARY] PROGRAM [SCENARIO...]
  */
 #define _GNU_SOURCE
 #include "page.h"
@@ -30,10 +30,9 @@ enum {
 	SKIPPED = 77,
 	MOST_POINTS = 20000,
 	MOST_STEPS = 200000,
-	OCCURRENCES = 6, /* of an instruction in one stretch: more is polling */
-	FAILURES = 3,	 /* before a scenario is given up */
+	OCCURRENCES = 6,    /* of an instruction in one stretch: more is polling */
 	BLOCKED_TURNS = 20, /* that a service may be stuck behind who stands still */
-	FORK_TURNS = 5000, /* that a fork may be */
+	FORK_TURNS = 5000,  /* that a fork may be */
 };
 
 static const char *const names[DISTURBANCES] = {"signal", "fork", "freeze", "kill"};
@@ -48,9 +47,10 @@ struct point {
 
 static struct {
 	const char *program, *preload;
-	unsigned every;
-	int only; /* a disturbance, or -1 */
-} options = {.every = 1, .only = -1};
+	unsigned every;	   /* instruction to be disturbed: the first, and so on */
+	unsigned failures; /* before a scenario is given up */
+	int only;	   /* a disturbance, or -1 */
+} options = {.every = 1, .failures = 3, .only = -1};
 
 static struct page *page;
 static const char *scenario;
@@ -139,7 +139,6 @@ static void start_victim(void)
 	}
 }
 
-/* The partner comes first: it makes what the others use. */
 static void start_all(void)
 {
 	int fd = memfd_create("region", 0);
@@ -148,11 +147,12 @@ static void start_all(void)
 	close(fd);
 	memset(page, 0, sizeof(*page));
 	asks = 0;
-	partner = strncmp(scenario, "shared.", 7) == 0 ? start("--partner") : 0;
-	victim.process = partner;
-	if (partner > 0 && !await_word(&page->done[PARTNER], 1))
-		give_up(1, "the partner does not start");
 	start_victim();
+	if (!atomic_load(&page->apart))
+		return;
+	partner = start("--partner");
+	if (!await_word(&page->done[PARTNER], 1))
+		give_up(1, "the partner does not start");
 }
 
 /* A round. */
@@ -165,7 +165,8 @@ static void say(_Atomic uint32_t *word, uint32_t value)
 
 static void say_go(void)
 {
-	if (!atomic_load(&page->late) && atomic_load(&page->go) != atomic_load(&page->round))
+	if (!atomic_load(&page->late) &&
+	    atomic_load(&page->go) != atomic_load(&page->round))
 		say(&page->go, atomic_load(&page->round));
 }
 
@@ -271,9 +272,8 @@ static bool record(void)
 	do {
 		unsigned long place = trace_place(&victim);
 
-		write_down((struct point){.place = place,
-					  .nth = count_place(place),
-					  .step = step_count++});
+		write_down((struct point){
+			.place = place, .nth = count_place(place), .step = step_count++});
 		step(&stop, &slept);
 		if (slept)
 			write_down((struct point){.place = place,
@@ -382,6 +382,24 @@ static enum stop disturb_by_freeze(enum stop stop)
 	return stop;
 }
 
+/* The process is killed; its partner must come through. */
+static bool kill_and_go_on(void)
+{
+	uint32_t round = atomic_load(&page->round);
+	unsigned turns = 0;
+
+	stop_victim();
+	atomic_store(&page->go, round);
+	say(&page->over, round);
+	while (atomic_load(&page->done[PARTNER]) != round)
+		if (!take_a_turn(&turns))
+			return false;
+	if (atomic_load(&page->is_wrong) != 0)
+		return false;
+	start_victim();
+	return true;
+}
+
 /* Plays a round. False: something is wrong; *reached tells whether it got there. */
 static bool play(const struct point *p, enum disturbance what, bool by_steps,
 		 bool *reached)
@@ -406,19 +424,8 @@ static bool play(const struct point *p, enum disturbance what, bool by_steps,
 	case FREEZE:
 		stop = disturb_by_freeze(stop);
 		break;
-	default: {
-		uint32_t round = atomic_load(&page->round);
-
-		stop_victim();
-		victim.process = partner;
-		atomic_store(&page->go, round);
-		say(&page->over, round);
-		good = await_word(&page->done[PARTNER], round) &&
-		       atomic_load(&page->is_wrong) == 0;
-		if (good)
-			start_victim();
-		return good;
-	}
+	default:
+		return kill_and_go_on();
 	}
 	if (stop == NEVER || stop == DEAD)
 		return false;
@@ -434,15 +441,17 @@ static void print_failure(const struct point *p, enum disturbance what)
 {
 	char text[256];
 
-	symbol_of(atomic_load(&page->process), p->place, text, sizeof(text));
+	/* The partner is the same program, at the same addresses. */
+	symbol_of(what == KILL ? partner : atomic_load(&page->process), p->place, text,
+		  sizeof(text));
 	printf("%s: %s %s %s, time %u: ", scenario, names[what],
 	       p->asleep ? "asleep at" : "at", text, p->nth);
 	if (page->wrong[0] != '\0') {
 		printf("%s\n", page->wrong);
-	} else if (kill(atomic_load(&page->process), 0) != 0) {
+	} else if (what != KILL && kill(atomic_load(&page->process), 0) != 0) {
 		printf("the process dies\n");
 	} else {
-		printf("hangs\n");
+		printf("%s hangs\n", what == KILL ? "the partner" : "it");
 		print_threads(atomic_load(&page->process), "the process");
 		if (partner > 0)
 			print_threads(partner, "the partner");
@@ -464,7 +473,7 @@ static unsigned disturb_everywhere(enum disturbance what)
 	unsigned i, done = 0, stepped = 0, missed = 0, failures = 0;
 
 	forks_that_waited = 0;
-	for (i = 0; i < point_count && failures < FAILURES; i += options.every) {
+	for (i = 0; i < point_count && failures < options.failures; i += options.every) {
 		bool reached = false;
 		bool good = play(&points[i], what, false, &reached);
 
@@ -497,8 +506,8 @@ static unsigned disturb_scenario(void)
 		print_failure(&points[0], SIGNAL);
 		give_up(1, "goes wrong undisturbed");
 	}
-	printf("%-16s steps %u, places %u, points %u\n", scenario, step_count, place_count,
-	       point_count);
+	printf("%-16s steps %u, places %u, points %u\n", scenario, step_count,
+	       place_count, point_count);
 	for (what = 0; what < DISTURBANCES; what++)
 		if ((atomic_load(&page->kinds) >> what & 1) != 0 &&
 		    (options.only < 0 || options.only == what))
@@ -514,7 +523,8 @@ static int disturbance_named(const char *name)
 	for (what = 0; what < DISTURBANCES; what++)
 		if (strcmp(name, names[what]) == 0)
 			return what;
-	fprintf(stderr, "driver: no disturbance %s; there are signal, fork, freeze, kill\n",
+	fprintf(stderr,
+		"disturb: no disturbance %s; there are signal, fork, freeze, kill\n",
 		name);
 	exit(2);
 }
@@ -548,6 +558,8 @@ int main(int argc, char **argv)
 			options.every = (unsigned)atoi(argv[1]);
 		else if (strcmp(argv[0], "--patience") == 0)
 			patience = (unsigned)atoi(argv[1]);
+		else if (strcmp(argv[0], "--failures") == 0)
+			options.failures = (unsigned)atoi(argv[1]);
 		else if (strcmp(argv[0], "--only") == 0)
 			options.only = disturbance_named(argv[1]);
 		else if (strcmp(argv[0], "--preload") == 0)
@@ -555,20 +567,21 @@ int main(int argc, char **argv)
 		else
 			argc = 0;
 	if (argc < 2 || options.every == 0 || patience == 0) {
-		fprintf(stderr, "usage: driver [--every N] [--patience SECONDS] [--only "
-				"DISTURBANCE] [--preload LIBRARY] PROGRAM [SCENARIO...]\n");
+		fprintf(stderr, "usage: disturb [--every N] [--failures N] [--patience "
+				"SECONDS] [--only DISTURBANCE] [--preload LIBRARY] "
+				"PROGRAM [SCENARIO...]\n");
 		return 2;
 	}
 	options.program = argv[0];
 	chosen = argv[1] != NULL ? argv + 1 : list_scenarios();
 	fd = memfd_create("page", 0);
 	if (fd < 0 || ftruncate(fd, PAGE_BYTES) != 0 || dup2(fd, PAGE_FD) < 0) {
-		perror("driver: memfd_create");
+		perror("disturb: memfd_create");
 		return 1;
 	}
 	page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, PAGE_FD, 0);
 	if (page == MAP_FAILED) {
-		perror("driver: mmap");
+		perror("disturb: mmap");
 		return 1;
 	}
 	for (; *chosen != NULL; chosen++) {

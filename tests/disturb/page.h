@@ -31,13 +31,14 @@ struct page {
 	_Atomic uint32_t event; /* moves with go, over and ask */
 
 	/* The others'. */
-	_Atomic uint32_t answer; /* ask, when that is done */
-	_Atomic uint32_t begun;	 /* round, when everybody is in place but the victim */
-	_Atomic uint32_t ended;	 /* round, when everybody is done and all is well */
+	_Atomic uint32_t answer;  /* ask, when that is done */
+	_Atomic uint32_t begun;	  /* round, when everybody is in place but the victim */
+	_Atomic uint32_t ended;	  /* round, when everybody is done and all is well */
 	_Atomic uint32_t handled; /* signals */
 	_Atomic uint32_t turn[ROLES], placed[ROLES], done[ROLES]; /* rounds */
 	_Atomic int32_t thread[ROLES], process, child;
 	_Atomic uint32_t kinds; /* disturbances that the scenario is made for, as bits */
+	_Atomic uint32_t apart; /* there is a partner, a process of its own */
 	_Atomic uint32_t late;	/* nothing happens before the victim is through */
 	_Atomic uint32_t free;	/* the service waits for nobody, frozen or not */
 	_Atomic uint32_t ready; /* all of the above are there */

@@ -113,8 +113,8 @@ static void queue_up(void)
 	pass();
 }
 
-#define PLAY                                                                             \
-	.kinds = 1 << SIGNAL | 1 << FORK | 1 << FREEZE, .use = use, .child = child,      \
+#define PLAY                                                                        \
+	.kinds = 1 << SIGNAL | 1 << FORK | 1 << FREEZE, .use = use, .child = child, \
 	.check = pass
 
 const struct scenario scenarios[] = {

@@ -198,18 +198,18 @@ static void *play(void *as)
 /* Whether a thread sleeps in the system; it is known to be in place. */
 static bool asleep(enum role who)
 {
-	char path[64], text[32] = "";
+	char path[64], text[32];
 	FILE *file;
+	bool told;
 
 	snprintf(path, sizeof(path), "/proc/%d/syscall",
 		 (int)atomic_load(&page->thread[who]));
 	file = fopen(path, "r");
 	if (file == NULL)
-		return true; /* another process: placed is all we know */
-	if (fgets(text, sizeof(text), file) == NULL)
-		text[0] = '\0';
+		return true; /* of another process: that it is in place is all we know */
+	told = fgets(text, sizeof(text), file) != NULL;
 	fclose(file);
-	return strtol(text, NULL, 10) == SYS_futex && text[0] != 'r';
+	return !told || strtol(text, NULL, 10) == SYS_futex;
 }
 
 static enum role last_partner(void)
@@ -229,7 +229,7 @@ static void direct(uint32_t round)
 	for (who = PARTNER; who <= last; who++) {
 		page_say(&page->turn[who], round);
 		page_await(&page->placed[who], round);
-		while (!scenario->apart && !asleep(who))
+		while (!asleep(who))
 			usleep(50);
 	}
 	call(scenario->poise);
@@ -276,6 +276,7 @@ int main(int argc, char **argv)
 		play((void *)(uintptr_t)PARTNER);
 	atomic_store(&page->process, getpid());
 	atomic_store(&page->kinds, scenario->kinds);
+	atomic_store(&page->apart, scenario->apart);
 	atomic_store(&page->late, scenario->late);
 	atomic_store(&page->free, scenario->free);
 	start(SERVICE);

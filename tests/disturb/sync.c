@@ -222,9 +222,9 @@ static void be_due(void)
 }
 
 /* All but what a scenario is about. */
-#define PLAY                                                                             \
-	.kinds = 1 << SIGNAL | 1 << FORK | 1 << FREEZE, .begin = begin,                  \
-	.prepare = prepare, .handler = use_in_handler, .use = use, .child = child,       \
+#define PLAY                                                                       \
+	.kinds = 1 << SIGNAL | 1 << FORK | 1 << FREEZE, .begin = begin,            \
+	.prepare = prepare, .handler = use_in_handler, .use = use, .child = child, \
 	.check = check
 
 const struct scenario scenarios[] = {
