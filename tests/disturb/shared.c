@@ -10,7 +10,7 @@
 #include <errno.h>
 
 enum { MUTEX, OTHER, MUTEXES };
-enum { AGENTS = 16, SOON_NS = 1000000 };
+enum { AGENTS = 16, SOON_NS = 1000000, LOOK_US = 10000 };
 
 /* What the mutex guards: equal, unless somebody is in the middle of it. */
 struct books {
@@ -104,6 +104,18 @@ static void hold_and_let_go(void)
 	end();
 }
 
+/* Keeps the victim waiting for so long that it looks whether we live. */
+static void hold_for_long(void)
+{
+	bool ours = settle(pawl_shared_mutex_lock(region, MUTEX));
+
+	stage_placed();
+	stage_await_go();
+	usleep(LOOK_US);
+	write_if(ours);
+	end();
+}
+
 static void queue_up(void)
 {
 	stage_placed();
@@ -142,6 +154,7 @@ static void take_and_begin(void)
 
 const struct scenario scenarios[] = {
 	{.name = "shared.lock", PLAY, .partner = hold_and_let_go, .victim = pass},
+	{.name = "shared.look", PLAY, .partner = hold_for_long, .victim = pass},
 	{.name = "shared.timedlock",
 	 PLAY,
 	 .late = true,

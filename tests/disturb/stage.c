@@ -71,6 +71,19 @@ void stage_await_over(void)
 	await_event(&page->over);
 }
 
+bool stage_is_over(void)
+{
+	return atomic_load(&page->over) == stage_round();
+}
+
+void stage_nap(void)
+{
+	const struct timespec nap = {.tv_nsec = 100 * 1000};
+	_Atomic uint32_t nobody = 0;
+
+	syscall(SYS_futex, &nobody, FUTEX_WAIT, 0, &nap, NULL, 0);
+}
+
 static void *run(void *function)
 {
 	void (**run)(void) = function;
@@ -131,6 +144,7 @@ static void fork_here(void)
 	int status = 0;
 
 	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		in_child = true;
 		sections = 0;
 		atomic_store(&all_sections, 0);
