@@ -93,6 +93,7 @@ static void use(void)
 	stage_sit_on(stage_round() / 2 % 2 == 0);
 	handle();
 	seize_lease();
+	pawl_shards_reclaim(&pool.slots.shards); /* as who finds the depot empty does */
 	object = pawl_pool_get(&pool);
 	stage_demand(object != NULL || trims,
 		     "there is no object, while the victim stands still");
