@@ -34,7 +34,7 @@ soak: deps ## ten minutes of everything at once under ASan, then under TSan
 	build/asan-ubsan/tests/soak/soak $(SOAK_SECONDS)
 	cmake --preset tsan && cmake --build --preset tsan -j$(JOBS) --target soak
 	setarch -R build/tsan/tests/soak/soak $(SOAK_SECONDS)
-	$(MAKE) soak-leases soak-shared
+	$(MAKE) soak-leases soak-shared soak-disturb
 
 soak-leases: ## a hundred million sections of leases in each mode, also under TSan
 	cmake --preset release && cmake --build --preset release -j$(JOBS) --target leases
@@ -47,6 +47,10 @@ soak-shared: ## two processes, ten million episodes; eight processes, a thousand
 	cmake --preset release && cmake --build --preset release -j$(JOBS) --target shared_episodes shared_torture
 	build/release/tests/shared/shared_episodes 10000000
 	build/release/tests/shared/shared_torture 1000
+
+soak-disturb: ## slow paths, disturbed at every instruction: signals, forks, stops, kills
+	cmake --preset release && cmake --build --preset release -j$(JOBS) --target disturb_all
+	ctest --test-dir build/release -C soak -L soak -V
 
 lint: ## check memory orders, cards and formatting
 	scripts/lint
@@ -63,4 +67,4 @@ clean: ## remove everything that was built
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' Makefile | expand -t 13
 
-.PHONY: all demo check bench sim verify soak soak-leases soak-shared lint install deps clean help
+.PHONY: all demo check bench sim verify soak soak-leases soak-shared soak-disturb lint install deps clean help

@@ -219,6 +219,11 @@ uint64_t pawl_lease_lock(pawl_atomic64 *guard)
 	return 0;
 }
 
+uint64_t pawl_lease_lock_briefly(pawl_atomic64 *guard)
+{
+	return pawl_lease_lock(guard);
+}
+
 void pawl_lease_unlock(pawl_atomic64 *guard, uint64_t signals)
 {
 	(void)signals;

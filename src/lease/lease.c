@@ -317,8 +317,9 @@ bool pawl_lease_closed(void)
 
 /*
  * Breaks that have begun. The list only serves to end them early: a lease that
- * is not on it, because there was no room, stays in LIMBO until somebody wants
- * it. Drain takes a lease off the list before it goes away.
+ * is not on it, because there was no room, or somebody is stopped in its lock, stays
+ * in LIMBO until somebody wants it. Drain takes a lease off the list before it goes
+ * away.
  */
 enum { LIMBO_ROOM = 256 };
 
@@ -344,7 +345,9 @@ void pawl_lease_break(struct pawl_lease *l)
 			return;
 		to = after(word, PAWL_LEASE_LIMBO, cpu_of(word), lessee_of(word));
 	} while (!change(l, word, to)); /* ends: somebody else made progress */
-	signals = pawl_lease_lock(&limbo.lock);
+	signals = pawl_lease_lock_briefly(&limbo.lock);
+	if (signals == LEASE_NOT_LOCKED)
+		return;
 	room = limbo.count < LIMBO_ROOM;
 	if (room)
 		limbo.list[limbo.count++] = (struct limbo){l, to, ++limbo.broken};
@@ -358,14 +361,18 @@ unsigned pawl_lease_poll(void)
 	unsigned i, kept = 0, settled = 0;
 	uint64_t before, signals;
 
-	signals = pawl_lease_lock(&limbo.lock);
+	signals = pawl_lease_lock_briefly(&limbo.lock);
+	if (signals == LEASE_NOT_LOCKED)
+		return 0;
 	before = limbo.broken;
 	i = limbo.count;
 	pawl_lease_unlock(&limbo.lock, signals);
 	/* I4: one barrier, after all those breaks, for all of them. */
 	if (i == 0 || !pawl_lease_barrier_all()) /* [H] */
 		return 0;
-	signals = pawl_lease_lock(&limbo.lock);
+	signals = pawl_lease_lock_briefly(&limbo.lock);
+	if (signals == LEASE_NOT_LOCKED)
+		return 0;
 	for (i = 0; i < limbo.count; i++) {
 		struct limbo *entry = &limbo.list[i];
 

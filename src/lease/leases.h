@@ -53,6 +53,10 @@ bool pawl_lease_barrier_all(void);
  * Returns what unlock wants back. */
 uint64_t pawl_lease_lock(pawl_atomic64 *guard);
 void pawl_lease_unlock(pawl_atomic64 *guard, uint64_t signals);
+/* As lock, but gives up if somebody seems to be stopped there, and returns this, which
+ * is no set of signals: some cannot be blocked. */
+#define LEASE_NOT_LOCKED UINT64_MAX
+uint64_t pawl_lease_lock_briefly(pawl_atomic64 *guard);
 
 /* The end of a handle's owner: poisons what it is inside. */
 void pawl_lease_exit(struct pawl_thread *self);

@@ -9,11 +9,11 @@
  * came another way this time, by steps; is disturbed; and goes on undisturbed. All
  * must then end, and be right.
  *
- * Usage: driver [--every N] [--patience SECONDS] [--only DISTURBANCE] [--preload LIBRARY]
- *               PROGRAM [SCENARIO...]
+ * Usage: disturb [--every N] [--failures N] [--patience SECONDS] [--only DISTURBANCE]
+ *                [--preload LIBRARY] PROGRAM [SCENARIO...]
  */
 #define _GNU_SOURCE
-#include "page.h"
+#include "rounds.h"
 #include "symbols.h"
 #include "tracing.h"
 
@@ -28,38 +28,21 @@
 
 enum {
 	SKIPPED = 77,
-	MOST_POINTS = 20000,
-	MOST_STEPS = 200000,
-	OCCURRENCES = 6,    /* of an instruction in one stretch: more is polling */
-	FAILURES = 3,	    /* before a scenario is given up */
 	BLOCKED_TURNS = 20, /* that a service may be stuck behind who stands still */
 	FORK_TURNS = 5000,  /* that a fork may be */
 };
 
 static const char *const names[DISTURBANCES] = {"signal", "fork", "freeze", "kill"};
 
-/* A moment to disturb: before an instruction is executed for the nth time, or in the
- * nth sleep. */
-struct point {
-	unsigned long place;
-	unsigned nth, step;
-	bool asleep;
-};
-
 static struct {
 	const char *program, *preload;
-	unsigned every;
-	int only; /* a disturbance, or -1 */
-} options = {.every = 1, .only = -1};
+	unsigned every;	   /* instruction to be disturbed: the first, and so on */
+	unsigned failures; /* before a scenario is given up */
+	int only;	   /* a disturbance, or -1 */
+} options = {.every = 1, .failures = 3, .only = -1};
 
-static struct page *page;
 static const char *scenario;
-static struct traced victim;
 static pid_t partner; /* a process, or 0 */
-static uint32_t asks;
-
-static struct point points[MOST_POINTS];
-static unsigned point_count, step_count, place_count;
 
 /* Processes. */
 
@@ -77,16 +60,6 @@ static pid_t start(const char *argument)
 		setenv("LD_PRELOAD", options.preload, 1);
 	execl(options.program, options.program, scenario, argument, (char *)NULL);
 	_exit(127);
-}
-
-static bool await_word(_Atomic uint32_t *word, uint32_t value)
-{
-	unsigned turns = 0;
-
-	while (atomic_load(word) != value)
-		if (waitpid(victim.process, NULL, WNOHANG) != 0 || !take_a_turn(&turns))
-			return false;
-	return true;
 }
 
 static void stop_process(pid_t *pid)
@@ -139,7 +112,6 @@ static void start_victim(void)
 	}
 }
 
-/* The partner comes first: it makes what the others use. */
 static void start_all(void)
 {
 	int fd = memfd_create("region", 0);
@@ -148,182 +120,12 @@ static void start_all(void)
 	close(fd);
 	memset(page, 0, sizeof(*page));
 	asks = 0;
-	partner = strncmp(scenario, "shared.", 7) == 0 ? start("--partner") : 0;
-	victim.process = partner;
-	if (partner > 0 && !await_word(&page->done[PARTNER], 1))
-		give_up(1, "the partner does not start");
 	start_victim();
-}
-
-/* A round. */
-
-static void say(_Atomic uint32_t *word, uint32_t value)
-{
-	atomic_store(word, value);
-	page_say(&page->event, atomic_load(&page->event) + 1);
-}
-
-static void say_go(void)
-{
-	if (!atomic_load(&page->late) &&
-	    atomic_load(&page->go) != atomic_load(&page->round))
-		say(&page->go, atomic_load(&page->round));
-}
-
-static void ask(enum disturbance what)
-{
-	atomic_store(&page->asked, what);
-	say(&page->ask, ++asks);
-}
-
-/* Steps once, over all of the clock's code; true if the stretch goes on. Who sleeps is
- * told what it waits for, unless that is to be told first. */
-static bool step(enum stop *stop, bool *slept)
-{
-	unsigned long caller;
-
-	*slept = false;
-	trace_step(&victim, 0);
-	for (;;) {
-		*stop = trace_await(&victim, !*slept);
-		if (*stop == ASLEEP) {
-			*slept = true;
-			say_go();
-		} else if (*stop == STEPPED &&
-			   (caller = trace_clock_caller(&victim)) != 0) {
-			trace_breakpoint(&victim, caller);
-			trace_continue(&victim, 0);
-		} else {
-			trace_breakpoint(&victim, 0);
-			return *stop == STEPPED;
-		}
-	}
-}
-
-static bool begin_round(void)
-{
-	page_say(&page->round, atomic_load(&page->round) + 2);
-	return trace_await(&victim, false) == AT_MARK;
-}
-
-/* From wherever it is to the end of the stretch, and of the round. It is not stopped
- * if it sleeps. */
-static bool end_round(enum stop stop)
-{
-	uint32_t round = atomic_load(&page->round);
-
-	if (stop == NEVER || stop == DEAD)
-		return false;
-	trace_breakpoint(&victim, 0);
-	say_go();
-	if (stop == STEPPED || stop == HALTED)
-		trace_continue(&victim, 0);
-	while (stop != AT_MARK) {
-		stop = trace_await(&victim, false);
-		if (stop == DEAD || stop == NEVER)
-			return false;
-		if (stop != AT_MARK)
-			trace_continue(&victim, stop == SIGNALLED ? SIGUSR1 : 0);
-	}
-	trace_continue(&victim, 0);
-	atomic_store(&page->go, round);
-	say(&page->over, round);
-	return await_word(&page->ended, round) && atomic_load(&page->is_wrong) == 0;
-}
-
-/* How often the place has come by, this time included. */
-static unsigned count_place(unsigned long place)
-{
-	enum { SLOTS = 1 << 16 };
-	static struct {
-		unsigned long place;
-		unsigned count;
-	} seen[SLOTS];
-	size_t i = place * 0x9e3779b97f4a7c15u >> 48;
-
-	if (place == 0) {
-		memset(seen, 0, sizeof(seen));
-		place_count = 0;
-		return 0;
-	}
-	while (seen[i].place != 0 && seen[i].place != place)
-		i = (i + 1) % SLOTS;
-	place_count += seen[i].place == 0;
-	seen[i].place = place;
-	return ++seen[i].count;
-}
-
-static void write_down(struct point point)
-{
-	if (point.nth <= OCCURRENCES && point_count < MOST_POINTS)
-		points[point_count++] = point;
-}
-
-static bool record(void)
-{
-	unsigned sleeps_so_far = 0;
-	enum stop stop = STEPPED;
-	bool slept;
-
-	count_place(0);
-	point_count = step_count = 0;
-	if (!begin_round())
-		return false;
-	do {
-		unsigned long place = trace_place(&victim);
-
-		write_down((struct point){
-			.place = place, .nth = count_place(place), .step = step_count++});
-		step(&stop, &slept);
-		if (slept)
-			write_down((struct point){.place = place,
-						  .nth = ++sleeps_so_far,
-						  .step = step_count,
-						  .asleep = true});
-	} while (stop == STEPPED && step_count < MOST_STEPS);
-	return end_round(stop);
-}
-
-/* Runs to the point; what it returns is STEPPED or ASLEEP if it is there. */
-static enum stop run_to(const struct point *p)
-{
-	enum stop stop = STEPPED;
-	unsigned nth = 0;
-
-	if (!p->asleep && trace_place(&victim) == p->place && ++nth == p->nth)
-		return STEPPED;
-	trace_breakpoint(&victim, p->asleep ? 0 : p->place);
-	trace_continue(&victim, 0);
-	for (;;) {
-		bool gone = atomic_load(&page->go) == atomic_load(&page->round);
-
-		stop = trace_await(&victim, p->asleep || !gone);
-		if (stop == STEPPED && ++nth < p->nth) {
-			trace_continue(&victim, 0);
-		} else if (stop == ASLEEP && p->asleep && ++nth == p->nth) {
-			break;
-		} else if (stop == ASLEEP) {
-			say_go();
-			if (p->asleep || atomic_load(&page->late))
-				usleep(100); /* until it is up again */
-		} else {
-			break;
-		}
-	}
-	trace_breakpoint(&victim, 0);
-	return stop;
-}
-
-/* The same by steps. */
-static enum stop step_to(const struct point *p)
-{
-	enum stop stop = STEPPED;
-	unsigned i;
-	bool slept;
-
-	for (i = 0; i < p->step && stop == STEPPED; i++)
-		step(&stop, &slept);
-	return stop;
+	if (!atomic_load(&page->apart))
+		return;
+	partner = start("--partner");
+	if (!await_word(&page->done[PARTNER], 1))
+		give_up(1, "the partner does not start");
 }
 
 /* Disturbances. Each returns how it leaves the victim. */
@@ -382,6 +184,24 @@ static enum stop disturb_by_freeze(enum stop stop)
 	return stop;
 }
 
+/* The process is killed; its partner must come through. */
+static bool kill_and_go_on(void)
+{
+	uint32_t round = atomic_load(&page->round);
+	unsigned turns = 0;
+
+	stop_victim();
+	atomic_store(&page->go, round);
+	say(&page->over, round);
+	while (atomic_load(&page->done[PARTNER]) != round)
+		if (!take_a_turn(&turns))
+			return false;
+	if (atomic_load(&page->is_wrong) != 0)
+		return false;
+	start_victim();
+	return true;
+}
+
 /* Plays a round. False: something is wrong; *reached tells whether it got there. */
 static bool play(const struct point *p, enum disturbance what, bool by_steps,
 		 bool *reached)
@@ -406,19 +226,8 @@ static bool play(const struct point *p, enum disturbance what, bool by_steps,
 	case FREEZE:
 		stop = disturb_by_freeze(stop);
 		break;
-	default: {
-		uint32_t round = atomic_load(&page->round);
-
-		stop_victim();
-		victim.process = partner;
-		atomic_store(&page->go, round);
-		say(&page->over, round);
-		good = await_word(&page->done[PARTNER], round) &&
-		       atomic_load(&page->is_wrong) == 0;
-		if (good)
-			start_victim();
-		return good;
-	}
+	default:
+		return kill_and_go_on();
 	}
 	if (stop == NEVER || stop == DEAD)
 		return false;
@@ -434,15 +243,17 @@ static void print_failure(const struct point *p, enum disturbance what)
 {
 	char text[256];
 
-	symbol_of(atomic_load(&page->process), p->place, text, sizeof(text));
+	/* The partner is the same program, at the same addresses. */
+	symbol_of(what == KILL ? partner : atomic_load(&page->process), p->place, text,
+		  sizeof(text));
 	printf("%s: %s %s %s, time %u: ", scenario, names[what],
 	       p->asleep ? "asleep at" : "at", text, p->nth);
 	if (page->wrong[0] != '\0') {
 		printf("%s\n", page->wrong);
-	} else if (kill(atomic_load(&page->process), 0) != 0) {
+	} else if (what != KILL && kill(atomic_load(&page->process), 0) != 0) {
 		printf("the process dies\n");
 	} else {
-		printf("hangs\n");
+		printf("%s hangs\n", what == KILL ? "the partner" : "it");
 		print_threads(atomic_load(&page->process), "the process");
 		if (partner > 0)
 			print_threads(partner, "the partner");
@@ -464,19 +275,21 @@ static unsigned disturb_everywhere(enum disturbance what)
 	unsigned i, done = 0, stepped = 0, missed = 0, failures = 0;
 
 	forks_that_waited = 0;
-	for (i = 0; i < point_count && failures < FAILURES; i += options.every) {
-		bool reached = false;
-		bool good = play(&points[i], what, false, &reached);
+	for (i = 0; i < stretch.count && failures < options.failures; i++) {
+		bool reached = false, good;
 
-		if (good && !reached && !points[i].asleep) {
-			good = play(&points[i], what, true, &reached);
+		if (i % options.every != 0 && !stretch.points[i].asleep)
+			continue;
+		good = play(&stretch.points[i], what, false, &reached);
+		if (good && !reached && !stretch.points[i].asleep) {
+			good = play(&stretch.points[i], what, true, &reached);
 			stepped++;
 		}
 		done += reached;
 		missed += !reached;
 		if (!good) {
 			failures++;
-			print_failure(&points[i], what);
+			print_failure(&stretch.points[i], what);
 			start_over();
 		}
 	}
@@ -493,12 +306,12 @@ static unsigned disturb_scenario(void)
 	int what;
 
 	start_all();
-	if (!record() || !record()) { /* the second time: the first is a first use */
-		print_failure(&points[0], SIGNAL);
+	if (!record()) {
+		print_failure(&stretch.points[0], SIGNAL);
 		give_up(1, "goes wrong undisturbed");
 	}
-	printf("%-16s steps %u, places %u, points %u\n", scenario, step_count,
-	       place_count, point_count);
+	printf("%-16s steps %u, places %u, points %u\n", scenario, stretch.steps,
+	       stretch.places, stretch.count);
 	for (what = 0; what < DISTURBANCES; what++)
 		if ((atomic_load(&page->kinds) >> what & 1) != 0 &&
 		    (options.only < 0 || options.only == what))
@@ -515,7 +328,7 @@ static int disturbance_named(const char *name)
 		if (strcmp(name, names[what]) == 0)
 			return what;
 	fprintf(stderr,
-		"driver: no disturbance %s; there are signal, fork, freeze, kill\n",
+		"disturb: no disturbance %s; there are signal, fork, freeze, kill\n",
 		name);
 	exit(2);
 }
@@ -549,6 +362,8 @@ int main(int argc, char **argv)
 			options.every = (unsigned)atoi(argv[1]);
 		else if (strcmp(argv[0], "--patience") == 0)
 			patience = (unsigned)atoi(argv[1]);
+		else if (strcmp(argv[0], "--failures") == 0)
+			options.failures = (unsigned)atoi(argv[1]);
 		else if (strcmp(argv[0], "--only") == 0)
 			options.only = disturbance_named(argv[1]);
 		else if (strcmp(argv[0], "--preload") == 0)
@@ -556,21 +371,21 @@ int main(int argc, char **argv)
 		else
 			argc = 0;
 	if (argc < 2 || options.every == 0 || patience == 0) {
-		fprintf(stderr,
-			"usage: driver [--every N] [--patience SECONDS] [--only "
-			"DISTURBANCE] [--preload LIBRARY] PROGRAM [SCENARIO...]\n");
+		fprintf(stderr, "usage: disturb [--every N] [--failures N] [--patience "
+				"SECONDS] [--only DISTURBANCE] [--preload LIBRARY] "
+				"PROGRAM [SCENARIO...]\n");
 		return 2;
 	}
 	options.program = argv[0];
 	chosen = argv[1] != NULL ? argv + 1 : list_scenarios();
 	fd = memfd_create("page", 0);
 	if (fd < 0 || ftruncate(fd, PAGE_BYTES) != 0 || dup2(fd, PAGE_FD) < 0) {
-		perror("driver: memfd_create");
+		perror("disturb: memfd_create");
 		return 1;
 	}
 	page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, PAGE_FD, 0);
 	if (page == MAP_FAILED) {
-		perror("driver: mmap");
+		perror("disturb: mmap");
 		return 1;
 	}
 	for (; *chosen != NULL; chosen++) {

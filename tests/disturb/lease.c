@@ -9,14 +9,15 @@
 #include <pawl/counter.h>
 #include <pawl/pool.h>
 
-enum { OBJECTS = 512, BATCH = 2 * PAWL_SLOTS_CACHE, MS = 1000000 };
+enum { OBJECTS = 512, FEW = 3, MANY = 2 * PAWL_SLOTS_CACHE, MS = 1000000 };
 
 static struct pawl_lease lease;
 static struct pawl_counter counter;
 static struct pawl_pool pool;
 static _Atomic int64_t added; /* to the counter, by whoever had not to be quick */
-static __thread void *objects[BATCH];
-static bool drained;
+static void *objects[MANY];   /* the victim's */
+static int taken;
+static bool trims; /* the victim: it has all objects that it can get, for a while */
 
 static void begin(void)
 {
@@ -92,8 +93,10 @@ static void use(void)
 	stage_sit_on(stage_round() / 2 % 2 == 0);
 	handle();
 	seize_lease();
+	pawl_shards_reclaim(&pool.slots.shards); /* as who finds the depot empty does */
 	object = pawl_pool_get(&pool);
-	stage_demand(object != NULL, "there is no object, while the victim stands still");
+	stage_demand(object != NULL || trims,
+		     "there is no object, while the victim stands still");
 	if (object != NULL)
 		pawl_pool_put(&pool, object);
 }
@@ -134,27 +137,46 @@ static void check(void)
 
 /* The victims. */
 
-static void get_many(void)
+static void get_few(void)
 {
-	int i;
-
-	for (i = 0; i < BATCH; i++)
-		objects[i] = pawl_pool_get(&pool);
+	for (taken = 0; taken < FEW; taken++)
+		objects[taken] = pawl_pool_get(&pool);
 }
 
-static void put_many(void)
+static void put_few(void)
 {
-	int i;
+	int last = taken - FEW;
 
-	for (i = 0; i < BATCH; i++)
-		if (objects[i] != NULL)
-			pawl_pool_put(&pool, objects[i]);
+	while (taken > last)
+		pawl_pool_put(&pool, objects[--taken]);
 }
 
-static void get_beforehand(void)
+/* The victim's shard is empty: it must get from the depot. */
+static void empty_the_shard(void)
 {
 	before();
-	get_many();
+	pawl_shards_reclaim(&pool.slots.shards);
+}
+
+/* It is full: it must put into the depot. */
+static void fill_the_shard(void)
+{
+	const struct pawl_slots_shard *s;
+
+	before();
+	for (taken = 0; taken < MANY; taken++)
+		objects[taken] = pawl_pool_get(&pool);
+	s = (struct pawl_slots_shard *)pawl_shards_own(&pool.slots.shards,
+						       pawl_lease_id());
+	/* Relaxed: this thread's own shard, while nobody else is about. */
+	while (taken > FEW && pawl_load_relaxed(&s->state) < PAWL_SLOTS_CACHE)
+		pawl_pool_put(&pool, objects[--taken]);
+}
+
+static void put_rest(void)
+{
+	while (taken > 0)
+		pawl_pool_put(&pool, objects[--taken]);
 }
 
 static void break_lease(void)
@@ -165,8 +187,7 @@ static void break_lease(void)
 
 static void drain_lease(void)
 {
-	drained = pawl_lease_drain(&lease, MS);
-	if (drained)
+	if (pawl_lease_drain(&lease, MS))
 		pawl_lease_open(&lease);
 }
 
@@ -179,6 +200,7 @@ static void sum_up(void)
 
 static void trim(void)
 {
+	trims = true;
 	pawl_shards_reclaim(&pool.slots.shards);
 	pawl_pool_trim(&pool);
 }
@@ -197,10 +219,14 @@ const struct scenario scenarios[] = {
 	{.name = "counter.exact", PLAY, .before = before, .victim = sum_up},
 	{.name = "pool.get",
 	 PLAY,
-	 .before = before,
-	 .victim = get_many,
-	 .after = put_many},
-	{.name = "pool.put", PLAY, .before = get_beforehand, .victim = put_many},
+	 .before = empty_the_shard,
+	 .victim = get_few,
+	 .after = put_rest},
+	{.name = "pool.put",
+	 PLAY,
+	 .before = fill_the_shard,
+	 .victim = put_few,
+	 .after = put_rest},
 	{.name = "pool.trim", PLAY, .before = before, .victim = trim},
 	{.name = NULL},
 };

@@ -38,6 +38,7 @@ struct page {
 	_Atomic uint32_t turn[ROLES], placed[ROLES], done[ROLES]; /* rounds */
 	_Atomic int32_t thread[ROLES], process, child;
 	_Atomic uint32_t kinds; /* disturbances that the scenario is made for, as bits */
+	_Atomic uint32_t apart; /* there is a partner, a process of its own */
 	_Atomic uint32_t late;	/* nothing happens before the victim is through */
 	_Atomic uint32_t free;	/* the service waits for nobody, frozen or not */
 	_Atomic uint32_t ready; /* all of the above are there */

@@ -8,7 +8,8 @@
 #include <pawl/mutex.h>
 #include <pawl/pool.h>
 
-enum { CAN_MAKE_DUE = true };
+/* Whether the next two functions are there. */
+enum { SEES_INSIDE = true };
 
 typedef struct pawl_mutex mutex;
 typedef struct pawl_cond condition;
@@ -81,6 +82,12 @@ static inline void signal_one(condition *c)
 static inline void signal_all(condition *c)
 {
 	pawl_cond_broadcast(c);
+}
+
+/* Whether somebody is in its queue. */
+static inline bool has_queue(const mutex *m)
+{
+	return (uint32_t)pawl_load_relaxed(&m->due) != 0;
 }
 
 /* Makes the next unlock hand over to the head, as many unlocks in a row do (I2). */

@@ -71,6 +71,19 @@ void stage_await_over(void)
 	await_event(&page->over);
 }
 
+bool stage_is_over(void)
+{
+	return atomic_load(&page->over) == stage_round();
+}
+
+void stage_nap(void)
+{
+	const struct timespec nap = {.tv_nsec = 100 * 1000};
+	_Atomic uint32_t nobody = 0;
+
+	syscall(SYS_futex, &nobody, FUTEX_WAIT, 0, &nap, NULL, 0);
+}
+
 static void *run(void *function)
 {
 	void (**run)(void) = function;
@@ -131,6 +144,7 @@ static void fork_here(void)
 	int status = 0;
 
 	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		in_child = true;
 		sections = 0;
 		atomic_store(&all_sections, 0);
@@ -198,18 +212,18 @@ static void *play(void *as)
 /* Whether a thread sleeps in the system; it is known to be in place. */
 static bool asleep(enum role who)
 {
-	char path[64], text[32] = "";
+	char path[64], text[32];
 	FILE *file;
+	bool told;
 
 	snprintf(path, sizeof(path), "/proc/%d/syscall",
 		 (int)atomic_load(&page->thread[who]));
 	file = fopen(path, "r");
 	if (file == NULL)
-		return true; /* another process: placed is all we know */
-	if (fgets(text, sizeof(text), file) == NULL)
-		text[0] = '\0';
+		return true; /* of another process: that it is in place is all we know */
+	told = fgets(text, sizeof(text), file) != NULL;
 	fclose(file);
-	return strtol(text, NULL, 10) == SYS_futex && text[0] != 'r';
+	return !told || strtol(text, NULL, 10) == SYS_futex;
 }
 
 static enum role last_partner(void)
@@ -229,7 +243,7 @@ static void direct(uint32_t round)
 	for (who = PARTNER; who <= last; who++) {
 		page_say(&page->turn[who], round);
 		page_await(&page->placed[who], round);
-		while (!scenario->apart && !asleep(who))
+		while (!asleep(who))
 			usleep(50);
 	}
 	call(scenario->poise);
@@ -276,6 +290,7 @@ int main(int argc, char **argv)
 		play((void *)(uintptr_t)PARTNER);
 	atomic_store(&page->process, getpid());
 	atomic_store(&page->kinds, scenario->kinds);
+	atomic_store(&page->apart, scenario->apart);
 	atomic_store(&page->late, scenario->late);
 	atomic_store(&page->free, scenario->free);
 	start(SERVICE);

@@ -56,6 +56,9 @@ void stage_placed(void);
 /* For partners: waits for the driver. */
 void stage_await_go(void);
 void stage_await_over(void);
+/* For partners that look out for something themselves. */
+bool stage_is_over(void);
+void stage_nap(void);
 
 /* Runs a function in a second thread, and the same in this one; returns when both
  * are done. */

@@ -208,6 +208,15 @@ static void queue_up(void)
 	pass();
 }
 
+/* Comes behind the victim. */
+static void queue_up_last(void)
+{
+	stage_placed();
+	while (!has_queue(&m) && !stage_is_over())
+		stage_nap();
+	pass();
+}
+
 static void wait_for_flag(void)
 {
 	lock(&m);
@@ -278,12 +287,21 @@ const struct scenario scenarios[] = {
 	 .partners = 2,
 	 .partner = wait_for_flag,
 	 .victim = tell_all},
-	{.name = CAN_MAKE_DUE ? "mutex.grant" : NULL,
+	{.name = SEES_INSIDE ? "mutex.grant" : NULL,
 	 PLAY,
 	 .partners = 1,
 	 .before = take_first,
 	 .partner = queue_up,
 	 .poise = be_due,
 	 .victim = release},
+	{.name = "mutex.leave",
+	 PLAY,
+	 .partners = 1,
+	 .late = true,
+	 .hold = hold,
+	 .partner = queue_up_last,
+	 .victim = take_in_time,
+	 .let_go = let_go,
+	 .after = leave_if_taken},
 	{.name = NULL},
 };

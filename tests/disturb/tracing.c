@@ -139,15 +139,15 @@ unsigned long trace_clock_caller(const struct traced *t)
 	return (unsigned long)ptrace(PTRACE_PEEKDATA, t->thread, registers.rsp, NULL);
 }
 
-void trace_breakpoint(const struct traced *t, unsigned long place)
+bool trace_breakpoint(const struct traced *t, unsigned long place)
 {
-	const unsigned long on = 1; /* register 0, this thread, execution */
+	const unsigned long on = place != 0; /* register 0, this thread, execution */
+	const size_t where = offsetof(struct user, u_debugreg[0]);
+	const size_t control = offsetof(struct user, u_debugreg[7]);
 
-	ptrace(PTRACE_POKEUSER, t->thread, offsetof(struct user, u_debugreg[7]), NULL);
-	if (place == 0)
-		return;
-	ptrace(PTRACE_POKEUSER, t->thread, offsetof(struct user, u_debugreg[0]), place);
-	ptrace(PTRACE_POKEUSER, t->thread, offsetof(struct user, u_debugreg[7]), on);
+	return ptrace(PTRACE_POKEUSER, t->thread, control, 0) == 0 &&
+	       ptrace(PTRACE_POKEUSER, t->thread, where, place) == 0 &&
+	       ptrace(PTRACE_POKEUSER, t->thread, control, on) == 0;
 }
 
 /* The callers, as far as what lies on the stack looks like return addresses. */

@@ -42,8 +42,8 @@ enum stop trace_await(const struct traced *t, bool tell_sleep);
 unsigned long trace_place(const struct traced *t);
 /* If it has just entered the system's code for reading clocks: who called that, or 0. */
 unsigned long trace_clock_caller(const struct traced *t);
-/* Stops it whenever it comes to this place; 0: nowhere. */
-void trace_breakpoint(const struct traced *t, unsigned long place);
+/* Stops it whenever it comes to this place; 0: nowhere. False if that is not to be had. */
+bool trace_breakpoint(const struct traced *t, unsigned long place);
 
 /* Whether a thread sleeps on a futex. */
 bool sleeps(pid_t thread);

@@ -86,6 +86,7 @@
 #define pawl_lease_closed	sim_lease_closed
 #define pawl_lease_forget	sim_lease_forget
 #define pawl_lease_lock		sim_lease_lock
+#define pawl_lease_lock_briefly sim_lease_lock_briefly
 #define pawl_lease_unlock	sim_lease_unlock
 #define pawl_lease_generation	sim_lease_generation
 #define pawl_region_claim	sim_region_claim
