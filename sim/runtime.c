@@ -7,6 +7,7 @@
 #include <sim/runtime.h>
 
 #include "../src/lease/leases.h"
+#include "../src/sleep/spin.h"
 #include "../src/sync/queues.h"
 
 #include <pawl/runtime.h>
@@ -28,6 +29,9 @@ bool sim_barriers_aimed = true;
 
 static uint64_t blocks_used;
 
+/* As in src/sleep/spin.c. */
+static const struct pawl_costs first_costs = {.transfer = {100}, .wake = {10000}};
+
 /* Handles, in the order of their threads' first use. */
 static struct pawl_lease_handle lease_handles[SIM_MAX_LEASE_HANDLES];
 static uint32_t lease_handles_used;
@@ -45,7 +49,47 @@ void sim_reset(void)
 	blocks_used = 0;
 	__builtin_memset(lease_handles, 0, sizeof(lease_handles));
 	lease_handles_used = 0;
+	pawl_costs = first_costs;
 	pawl_lease_forget();
+}
+
+struct state {
+	pawl_atomic64 twa[SIM_MAX_WAITING_SLOTS];
+	pawl_atomic64 hapax[SIM_MAX_WAITING_SLOTS];
+	pawl_atomic64 hapax_vw[SIM_MAX_WAITING_SLOTS];
+	struct pawl_bucket buckets[1 << PAWL_BUCKET_BITS];
+	struct pawl_costs costs;
+	uint64_t blocks_used;
+};
+
+size_t sim_runtime_size(void)
+{
+	return sizeof(struct state);
+}
+
+/* Not accesses that an engine sees: no thread makes them. */
+__attribute__((no_sanitize_thread)) void sim_runtime_save(void *to)
+{
+	struct state *state = to;
+
+	__builtin_memcpy(state->twa, sim_twa_slots, sizeof(state->twa));
+	__builtin_memcpy(state->hapax, sim_hapax_slots, sizeof(state->hapax));
+	__builtin_memcpy(state->hapax_vw, sim_hapax_vw_slots, sizeof(state->hapax_vw));
+	state->blocks_used = blocks_used;
+	state->costs = pawl_costs;
+	__builtin_memcpy(state->buckets, pawl_buckets, sizeof(state->buckets));
+}
+
+__attribute__((no_sanitize_thread)) void sim_runtime_load(const void *from)
+{
+	const struct state *state = from;
+
+	__builtin_memcpy(sim_twa_slots, state->twa, sizeof(state->twa));
+	__builtin_memcpy(sim_hapax_slots, state->hapax, sizeof(state->hapax));
+	__builtin_memcpy(sim_hapax_vw_slots, state->hapax_vw, sizeof(state->hapax_vw));
+	blocks_used = state->blocks_used;
+	pawl_costs = state->costs;
+	__builtin_memcpy(pawl_buckets, state->buckets, sizeof(state->buckets));
 }
 
 size_t sim_thread_size(void)
@@ -89,6 +133,10 @@ void sim_die(const char *sentence)
 bool pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
 		   const struct pawl_deadline *deadline)
 {
+	if (sim_timed())
+		return sim_engine->sleep_for(&word->raw, expected,
+					     deadline != NULL ? pawl_os_until(deadline)
+							      : UINT64_MAX);
 	/* A caller's deadline may pass at any moment; one moment will do for all,
 	 * for what comes after may be delayed at will. Deadlines of the runtime's
 	 * own, which are near 0, pass only when nothing else moves. */
@@ -97,11 +145,17 @@ bool pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
 	return sim_sleep(&word->raw, expected, deadline != NULL);
 }
 
-/* A caller's deadline may have passed whenever the caller looks. */
+/* Where time stands still a caller's deadline may have passed whenever the caller
+ * looks. */
 uint64_t pawl_os_until(const struct pawl_deadline *deadline)
 {
-	(void)deadline;
-	return sim_one_in(2) ? 0 : 1;
+	uint64_t then;
+
+	if (!sim_timed())
+		return sim_one_in(2) ? 0 : 1;
+	then = (uint64_t)deadline->time.tv_sec * 1000000000u +
+	       (uint64_t)deadline->time.tv_nsec;
+	return then > pawl_os_now() ? then - pawl_os_now() : 0;
 }
 
 void pawl_os_wake(const pawl_atomic64 *word)
@@ -125,9 +179,17 @@ void pawl_os_yield(void)
 
 uint64_t (*sim_clock)(void);
 
-/* Time stands still: only engines decide when a timed sleep ends. */
+/* Every thread has one. */
+unsigned pawl_os_cpus(void)
+{
+	return 2;
+}
+
+/* Where time stands still only the engine decides when a timed sleep ends. */
 uint64_t pawl_os_now(void)
 {
+	if (sim_timed())
+		return sim_engine->now();
 	return sim_clock != NULL ? sim_clock() : 0;
 }
 

@@ -17,6 +17,11 @@ extern uint64_t (*sim_clock)(void);
 /* Puts waiting arrays and hapax supply back to the state of a new process. */
 void sim_reset(void);
 
+/* These, and no more, put away and brought back: so that simulations take turns. */
+size_t sim_runtime_size(void);
+void sim_runtime_save(void *state);
+void sim_runtime_load(const void *state);
+
 /* Size of a thread's storage, which starts all zero and 128-byte aligned. */
 size_t sim_thread_size(void);
 

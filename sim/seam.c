@@ -4,7 +4,15 @@
 
 #define SITE __builtin_return_address(0)
 
-const struct sim_engine *sim_engine;
+static void ignore(const void *p, size_t size, bool write, const void *site)
+{
+	(void)p, (void)size, (void)write, (void)site;
+}
+
+/* What simulated code does when it is loaded. */
+static const struct sim_engine nobody = {.plain = ignore};
+
+const struct sim_engine *sim_engine = &nobody;
 void (*sim_before_step)(void);
 
 static void before_step(void)
@@ -99,4 +107,14 @@ void *sim_self(void)
 bool sim_one_in(unsigned n)
 {
 	return sim_engine->one_in(n, SITE);
+}
+
+bool sim_timed(void)
+{
+	return sim_engine->now != NULL;
+}
+
+void sim_pause(void)
+{
+	sim_engine->pause();
 }

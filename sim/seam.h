@@ -74,6 +74,11 @@ struct sim_engine {
 	 * also end by itself. Returns false if it ended so. */
 	bool (*sleep)(const uint64_t *p, uint64_t expected, bool timed, const void *site);
 	void (*wake)(const uint64_t *p, const void *site);
+	/* Nanoseconds on a clock of its own, a spin-wait hint, and a sleep that ends by
+	 * itself after so many of them. NULL where time stands still. */
+	uint64_t (*now)(void);
+	void (*pause)(void);
+	bool (*sleep_for)(const uint64_t *p, uint64_t expected, uint64_t ns);
 	/* Accesses that are not atomic, in code built for the simulator. */
 	void (*plain)(const void *p, size_t size, bool write, const void *site);
 	void *(*self)(void); /* struct pawl_thread of the running fiber */
@@ -115,5 +120,8 @@ bool sim_sleep(const uint64_t *p, uint64_t expected, bool timed);
 void sim_wake(const uint64_t *p);
 void *sim_self(void);
 bool sim_one_in(unsigned n);
+/* Whether the running engine has a clock: waiting then is as on real hardware. */
+bool sim_timed(void);
+void sim_pause(void);
 
 #endif /* SIM_SEAM_H */

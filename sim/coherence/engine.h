@@ -4,8 +4,10 @@
  * every memory access for what the caches of a machine would make of it.
  *
  * Memory itself is real: an operation takes effect at once, in the order of
- * virtual time. Only time and the state of each cache line are modelled. There
- * is one simulation at a time: open, spawn, run, read the results, close.
+ * virtual time. Only time and the state of each cache line are modelled.
+ *
+ * A simulation is opened, given threads, run and closed. Others may be opened and
+ * run in between, by whoever is not one of its threads.
  */
 #ifndef SIM_COHERENCE_ENGINE_H
 #define SIM_COHERENCE_ENGINE_H
@@ -50,26 +52,29 @@ struct coherence_counts {
 	uint64_t rmws;		/* read-modify-writes; polls that hit are not counted */
 };
 
-void coherence_open(const struct coherence_setup *setup);
-void coherence_close(void);
+struct coherence;
+
+struct coherence *coherence_open(const struct coherence_setup *setup);
+void coherence_close(struct coherence *c);
 
 /* Makes a thread that calls run(argument) at time 0. */
-void coherence_spawn(unsigned thread, void (*run)(void *argument), void *argument);
+void coherence_spawn(struct coherence *c, unsigned thread, void (*run)(void *argument),
+		     void *argument);
 
 /*
- * Runs until a thread stops the simulation or all have returned. Returns false
- * if threads are left that wait for something nobody will do.
+ * Runs until a thread or stop() stops the simulation, or all have returned. Returns
+ * false if threads are left that wait for something nobody will do. Called again,
+ * it goes on from where it stopped.
  */
-bool coherence_run(void);
+bool coherence_run(struct coherence *c);
 
 /* Zeroed memory on cache lines of its own, until the simulation is closed. */
-void *coherence_memory(size_t size);
+void *coherence_memory(struct coherence *c, size_t size);
 
-/* Virtual time, in picoseconds, and what has happened until now. */
+/* For threads. Virtual time, in picoseconds, and what has happened until now: */
 uint64_t coherence_now(void);
 struct coherence_counts coherence_counts(void);
 
-/* For threads: */
 void coherence_stop(void) __attribute__((noreturn));
 void coherence_delay(uint64_t picoseconds);
 void coherence_read(const void *p);

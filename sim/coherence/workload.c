@@ -18,14 +18,21 @@ enum { LINE = 128, MAX_NAMES = 64, MICROSECOND = 1000 * 1000 };
 static const char *const polls[] = {"load", "cas", "fetch-add", NULL};
 static const char *const writers[] = {"fetch-add", NULL};
 
-static struct run {
+/* What a thread is given. */
+struct seat {
+	struct run *run;
+	uint64_t *box; /* a cache line of its own */
+};
+
+/* A measurement that is going on. */
+struct run {
 	const struct workload_setup *setup;
 	const struct lock_type *type;
 	enum sim_await poll;
 	char *locks; /* WORKLOAD_LOCKS of them, LINE * lines apart */
 	size_t stride;
 	uint64_t *shared; /* generator of the critical section, or the word */
-	uint64_t *boxes[MACHINE_MAX_CPUS];
+	struct seat seats[MACHINE_MAX_CPUS];
 
 	uint64_t all_started; /* by that time */
 	uint64_t warm_up, episodes;
@@ -33,7 +40,7 @@ static struct run {
 	struct coherence_counts before;
 	uint64_t by_thread[MACHINE_MAX_CPUS];
 	struct workload_result result;
-} run;
+};
 
 const char *const *workload_subjects(enum workload workload)
 {
@@ -44,78 +51,69 @@ const char *const *workload_subjects(enum workload workload)
 		return polls;
 	if (workload == WORKLOAD_DIAMETER)
 		return writers;
-	/* Those that sleep are not for here: every thread has a CPU. */
+	/* Every thread has a CPU: whoever may spin or sleep, spins. */
 	for (i = 0; sim_lock_types[i].name != NULL && n + 1 < MAX_NAMES; i++)
-		if (!sim_lock_types[i].parks)
+		if (strchr(sim_lock_types[i].name, '+') == NULL)
 			names[n++] = sim_lock_types[i].name;
 	names[n] = NULL;
 	return names;
 }
 
-bool workload_knows(enum workload workload, const char *lock)
-{
-	const char *const *name;
-
-	for (name = workload_subjects(workload); *name != NULL; name++)
-		if (strcmp(*name, lock) == 0)
-			return true;
-	return false;
-}
-
 /* Ends the measurement: all that happened since it began, for each episode. */
-static void finish(void)
+static void finish(struct run *run)
 {
-	struct coherence_counts now = coherence_counts(), *was = &run.before;
-	double episodes = (double)run.setup->episodes;
+	struct coherence_counts now = coherence_counts(), *was = &run->before;
+	double episodes = (double)run->setup->episodes;
 	uint64_t least = UINT64_MAX, most = 0;
 	unsigned i;
 
-	for (i = 0; i < run.setup->engine.threads; i++) {
-		least = run.by_thread[i] < least ? run.by_thread[i] : least;
-		most = run.by_thread[i] > most ? run.by_thread[i] : most;
+	for (i = 0; i < run->setup->engine.threads; i++) {
+		least = run->by_thread[i] < least ? run->by_thread[i] : least;
+		most = run->by_thread[i] > most ? run->by_thread[i] : most;
 	}
-	run.result.ops_per_s = episodes / ((double)(coherence_now() - run.start) * 1e-12);
-	run.result.fairness = most == 0 ? 1 : (double)least / (double)most;
-	run.result.misses = (double)(now.misses - was->misses) / episodes;
-	run.result.invalidations = (double)(now.invalidations - was->invalidations) /
-				   episodes;
-	run.result.remote_misses = (double)(now.remote_misses - was->remote_misses) /
-				   episodes;
-	run.result.rmws = (double)(now.rmws - was->rmws) / episodes;
+	run->result.ops_per_s = episodes /
+				((double)(coherence_now() - run->start) * 1e-12);
+	run->result.fairness = most == 0 ? 1 : (double)least / (double)most;
+	run->result.misses = (double)(now.misses - was->misses) / episodes;
+	run->result.invalidations = (double)(now.invalidations - was->invalidations) /
+				    episodes;
+	run->result.remote_misses = (double)(now.remote_misses - was->remote_misses) /
+				    episodes;
+	run->result.rmws = (double)(now.rmws - was->rmws) / episodes;
 	coherence_stop();
 }
 
 /* One episode is over. */
-static void episode(void)
+static void episode(struct run *run)
 {
-	run.by_thread[coherence_self()]++;
-	run.episodes++;
-	if (run.start == 0) {
-		if (run.episodes < run.warm_up || coherence_now() < run.all_started)
+	run->by_thread[coherence_self()]++;
+	run->episodes++;
+	if (run->start == 0) {
+		if (run->episodes < run->warm_up || coherence_now() < run->all_started)
 			return;
-		run.warm_up = run.episodes;
-		run.start = coherence_now();
-		run.before = coherence_counts();
-		memset(run.by_thread, 0, sizeof(run.by_thread));
-	} else if (run.episodes == run.warm_up + run.setup->episodes) {
-		finish();
+		run->warm_up = run->episodes;
+		run->start = coherence_now();
+		run->before = coherence_counts();
+		memset(run->by_thread, 0, sizeof(run->by_thread));
+	} else if (run->episodes == run->warm_up + run->setup->episodes) {
+		finish(run);
 	}
 }
 
-static void section(uint64_t *generator, uint64_t steps)
+static void section(const struct run *run, uint64_t *generator, uint64_t steps)
 {
 	if (steps == 0)
 		return;
 	coherence_read(generator);
 	coherence_write(generator);
-	coherence_delay(steps * run.setup->engine.machine->step);
+	coherence_delay(steps * run->setup->engine.machine->step);
 }
 
-static void pause_for(uint64_t below)
+static void pause_for(const struct run *run, uint64_t below)
 {
 	if (below != 0)
 		coherence_delay(coherence_random(below) *
-				run.setup->engine.machine->step);
+				run->setup->engine.machine->step);
 }
 
 /*
@@ -123,138 +121,145 @@ static void pause_for(uint64_t below)
  * that order for ever, and were all to come at once, it would be the order of
  * their distance from the lock's home.
  */
-static void start_late(void)
+static void start_late(const struct run *run)
 {
-	coherence_delay(coherence_random(run.all_started));
+	coherence_delay(coherence_random(run->all_started));
 }
 
-static void mutex_explicit(uint64_t *generator)
+static void mutex_explicit(struct run *run, uint64_t *generator)
 {
 	_Alignas(16) char context[64];
 
 	for (;;) {
-		run.type->acquire(run.locks, context);
-		section(generator, run.setup->cs);
-		run.type->release(run.locks, context);
-		episode();
-		pause_for(run.setup->ncs);
+		run->type->acquire(run->locks, context);
+		section(run, generator, run->setup->cs);
+		run->type->release(run->locks, context);
+		episode(run);
+		pause_for(run, run->setup->ncs);
 	}
 }
 
-static void mutex_plain(uint64_t *generator)
+static void mutex_plain(struct run *run, uint64_t *generator)
 {
 	for (;;) {
-		run.type->lock(run.locks);
-		section(generator, run.setup->cs);
-		run.type->unlock(run.locks);
-		episode();
-		pause_for(run.setup->ncs);
+		run->type->lock(run->locks);
+		section(run, generator, run->setup->cs);
+		run->type->unlock(run->locks);
+		episode(run);
+		pause_for(run, run->setup->ncs);
 	}
 }
 
-static void mutex(void *own)
+static void mutex(void *argument)
 {
-	uint64_t *generator = run.setup->private_data ? own : run.shared;
+	const struct seat *seat = argument;
+	struct run *run = seat->run;
+	uint64_t *generator = run->setup->private_data ? seat->box : run->shared;
 
-	start_late();
-	if (run.setup->explicit_face && run.type->acquire != NULL)
-		mutex_explicit(generator);
+	start_late(run);
+	if (run->setup->explicit_face && run->type->acquire != NULL)
+		mutex_explicit(run, generator);
 	else
-		mutex_plain(generator);
+		mutex_plain(run, generator);
 }
 
-static void multiwait(void *own)
+static void multiwait(void *argument)
 {
+	struct run *run = ((const struct seat *)argument)->run;
 	unsigned i;
 
-	(void)own;
-	start_late();
+	start_late(run);
 	if (coherence_self() == 0) {
 		for (;;) {
 			for (i = 0; i < WORKLOAD_LOCKS; i++)
-				run.type->lock(run.locks + i * run.stride);
+				run->type->lock(run->locks + i * run->stride);
 			while (i-- > 0)
-				run.type->unlock(run.locks + i * run.stride);
-			episode();
+				run->type->unlock(run->locks + i * run->stride);
+			episode(run);
 		}
 	}
 	for (;;) {
-		char *lock = run.locks + coherence_random(WORKLOAD_LOCKS) * run.stride;
+		char *lock = run->locks + coherence_random(WORKLOAD_LOCKS) * run->stride;
 
-		run.type->lock(lock);
-		run.type->unlock(lock);
+		run->type->lock(lock);
+		run->type->unlock(lock);
 	}
 }
 
-static void diameter(void *own)
+static void diameter(void *argument)
 {
+	struct run *run = ((const struct seat *)argument)->run;
 	uint64_t seen = 0;
 
-	(void)own;
 	if (coherence_self() == 0) {
 		for (;;) {
-			sim_engine->fetch_add(run.shared, 1, 0, NULL);
-			episode();
+			sim_engine->fetch_add(run->shared, 1, 0, NULL);
+			episode(run);
 		}
 	}
 	for (;;)
-		seen = sim_engine->await(SIM_AWAIT_NE, run.shared, seen, 0, 0, NULL);
+		seen = sim_engine->await(SIM_AWAIT_NE, run->shared, seen, 0, 0, NULL);
 }
 
-static void ring(void *own)
+static void ring(void *argument)
 {
+	const struct seat *seat = argument;
+	struct run *run = seat->run;
 	unsigned self = coherence_self();
-	uint64_t *mine = own;
-	uint64_t *next = run.boxes[(self + 1) % run.setup->engine.threads];
+	uint64_t *mine = seat->box;
+	uint64_t *next = run->seats[(self + 1) % run->setup->engine.threads].box;
 
 	if (self == 0)
 		sim_engine->store(mine, 1, 0, NULL);
 	for (;;) {
-		sim_engine->await(run.poll, mine, run.poll == SIM_AWAIT_CAS, 0, 0, NULL);
-		if (run.poll != SIM_AWAIT_CAS)
+		sim_engine->await(run->poll, mine, run->poll == SIM_AWAIT_CAS, 0, 0,
+				  NULL);
+		if (run->poll != SIM_AWAIT_CAS)
 			sim_engine->store(mine, 0, 0, NULL);
 		sim_engine->store(next, 1, 0, NULL);
-		episode();
+		episode(run);
 	}
 }
 
-static void prepare(const struct workload_setup *setup)
+static void prepare(struct run *run, struct coherence *c,
+		    const struct workload_setup *setup)
 {
 	unsigned i;
 
-	memset(&run, 0, sizeof(run));
-	run.setup = setup;
-	run.type = sim_lock_type_find(setup->lock);
-	run.all_started = MICROSECOND * setup->engine.threads;
-	run.warm_up = setup->episodes / 10 + 10 * setup->engine.threads;
+	memset(run, 0, sizeof(*run));
+	run->setup = setup;
+	run->type = sim_lock_type_find(setup->lock);
+	run->all_started = MICROSECOND * setup->engine.threads;
+	run->warm_up = setup->episodes / 10 + 10 * setup->engine.threads;
 	if (strcmp(setup->lock, "cas") == 0)
-		run.poll = SIM_AWAIT_CAS;
+		run->poll = SIM_AWAIT_CAS;
 	else
-		run.poll = strcmp(setup->lock, "fetch-add") == 0 ? SIM_AWAIT_NE_RMW
-								 : SIM_AWAIT_NE;
-	if (run.type != NULL) {
-		run.stride = (run.type->size + LINE - 1) / LINE * LINE;
-		run.locks = coherence_memory(run.stride * WORKLOAD_LOCKS);
+		run->poll = strcmp(setup->lock, "fetch-add") == 0 ? SIM_AWAIT_NE_RMW
+								  : SIM_AWAIT_NE;
+	if (run->type != NULL) {
+		run->stride = (run->type->size + LINE - 1) / LINE * LINE;
+		run->locks = coherence_memory(c, run->stride * WORKLOAD_LOCKS);
 	}
-	run.shared = coherence_memory(LINE);
+	run->shared = coherence_memory(c, LINE);
 	for (i = 0; i < setup->engine.threads; i++)
-		run.boxes[i] = coherence_memory(LINE);
+		run->seats[i] = (struct seat){run, coherence_memory(c, LINE)};
 }
 
 struct workload_result workload_run(const struct workload_setup *setup)
 {
 	static void (*const bodies[])(void *) = {mutex, multiwait, diameter, ring};
+	struct coherence *c = coherence_open(&setup->engine);
+	struct run run;
 	unsigned i;
 
-	coherence_open(&setup->engine);
-	prepare(setup);
+	prepare(&run, c, setup);
 	for (i = 0; i < setup->engine.threads; i++)
-		coherence_spawn(i, bodies[setup->workload], run.boxes[i]);
-	if (!coherence_run()) {
+		coherence_spawn(c, i, bodies[setup->workload], &run.seats[i]);
+	if (!coherence_run(c)) {
 		fprintf(stderr, "pawl sim: %s: all threads wait for each other\n",
 			setup->lock);
 		exit(EXIT_FAILURE);
 	}
-	coherence_close();
+	coherence_close(c);
 	return run.result;
 }

@@ -33,9 +33,6 @@ struct workload_result {
 	double misses, invalidations, remote_misses, rmws; /* an episode */
 };
 
-/* Whether `lock` names what the workload can be run with. */
-bool workload_knows(enum workload workload, const char *lock);
-
 /* The names it can be run with, ended by NULL. */
 const char *const *workload_subjects(enum workload workload);
 

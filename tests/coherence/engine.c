@@ -42,6 +42,7 @@ static struct machine machine = {
 static uint64_t *word;
 static struct coherence_counts before, after;
 static uint64_t took;
+static uint64_t left; /* in the word, at the end */
 
 /* Each scene is a list of threads' bodies, which take turns of a microsecond. */
 static void turn(unsigned n)
@@ -50,17 +51,28 @@ static void turn(unsigned n)
 	sim_engine->load(word + 1000, RELAXED, NULL); /* lets time pass */
 }
 
+/* Returns whether all threads came to their end. */
+static bool play_as(const struct coherence_setup *setup, void (*const bodies[])(void *))
+{
+	struct coherence *c = coherence_open(setup);
+	bool ended;
+	unsigned i;
+
+	word = coherence_memory(c, 16384);
+	for (i = 0; i < setup->threads; i++)
+		coherence_spawn(c, i, bodies[i], NULL);
+	ended = coherence_run(c);
+	left = *word;
+	coherence_close(c);
+	return ended;
+}
+
 static void play(const struct machine *m, unsigned threads,
 		 void (*const bodies[])(void *))
 {
 	struct coherence_setup setup = {.machine = m, .threads = threads, .seed = 1};
-	unsigned i;
 
-	coherence_open(&setup);
-	word = coherence_memory(16384);
-	for (i = 0; i < threads; i++)
-		coherence_spawn(i, bodies[i], NULL);
-	assert_true(coherence_run());
+	assert_true(play_as(&setup, bodies));
 }
 
 static void measure_load(unsigned when)
@@ -141,7 +153,6 @@ static void a_line_that_is_there_costs_a_hit(void **state)
 
 	(void)state;
 	play(&machine, 1, bodies);
-	coherence_close();
 	assert_int_equal(after.misses - before.misses, 0);
 	assert_int_equal(took, 1 * NS);
 }
@@ -152,7 +163,6 @@ static void a_modified_line_takes_three_legs(void **state)
 
 	(void)state;
 	play(&machine, 2, bodies);
-	coherence_close();
 	assert_int_equal(after.misses - before.misses, 1);
 	assert_int_equal(after.remote_misses - before.remote_misses, 0);
 	assert_int_equal(took, (30 + 1) * NS);
@@ -164,7 +174,6 @@ static void a_line_of_another_socket_takes_the_remote_latency(void **state)
 
 	(void)state;
 	play(&machine, 5, bodies);
-	coherence_close();
 	assert_int_equal(after.remote_misses - before.remote_misses, 1);
 	assert_int_equal(took, (90 + 1) * NS);
 }
@@ -175,7 +184,6 @@ static void a_shared_line_is_read_from_its_home(void **state)
 
 	(void)state;
 	play(&machine, 3, bodies);
-	coherence_close();
 	assert_int_equal(took, (20 + 1) * NS);
 }
 
@@ -187,7 +195,6 @@ static void with_moesi_the_owner_answers(void **state)
 	(void)state;
 	moesi.protocol = PROTOCOL_MOESI;
 	play(&moesi, 3, bodies);
-	coherence_close();
 	assert_int_equal(took, (30 + 1) * NS);
 }
 
@@ -197,7 +204,6 @@ static void a_write_waits_for_all_copies_to_go(void **state)
 
 	(void)state;
 	play(&machine, 3, bodies);
-	coherence_close();
 	assert_int_equal(after.misses - before.misses, 1);
 	assert_int_equal(after.invalidations - before.invalidations, 2);
 	/* To the home, to the copies and back, to the requester, and two copies. */
@@ -218,7 +224,6 @@ static void an_exclusive_line_is_written_without_a_word(void **state)
 
 	(void)state;
 	play(&machine, 1, bodies);
-	coherence_close();
 	assert_int_equal(after.misses - before.misses, 0);
 }
 
@@ -236,16 +241,13 @@ static void load_neighbour(void *none)
 static void lines_may_move_in_pairs(void **state)
 {
 	struct coherence_setup setup = {.machine = &machine, .threads = 1, .seed = 1};
+	void (*const bodies[])(void *) = {load_neighbour};
 	int pairs;
 
 	(void)state;
 	for (pairs = 0; pairs < 2; pairs++) {
 		setup.pairs = pairs;
-		coherence_open(&setup);
-		word = coherence_memory(16384);
-		coherence_spawn(0, load_neighbour, NULL);
-		assert_true(coherence_run());
-		coherence_close();
+		assert_true(play_as(&setup, bodies));
 		assert_int_equal(after.misses - before.misses, !pairs);
 	}
 }
@@ -272,7 +274,6 @@ static void a_waiter_costs_nothing_until_it_is_invalidated(void **state)
 
 	(void)state;
 	play(&machine, 2, bodies);
-	coherence_close();
 	/* The store, and the waiter's read of it: no more in half a millisecond. */
 	assert_int_equal(after.misses - before.misses, 2);
 	assert_in_range(took, 500 * 1000 * NS, 500 * 1000 * NS + 200 * NS);
@@ -301,10 +302,8 @@ static void waiters_that_swap_tear_the_line_from_each_other(void **state)
 
 	(void)state;
 	play(&machine, 2, one);
-	coherence_close();
 	assert_in_range(after.misses - before.misses, 0, 1);
 	play(&machine, 3, two);
-	coherence_close();
 	/* In ten microseconds; a hand-over takes three legs. */
 	assert_in_range(after.misses - before.misses, 300, 340);
 }
@@ -318,13 +317,10 @@ static void wait_for_ever(void *none)
 static void threads_that_wait_for_ever_are_noticed(void **state)
 {
 	struct coherence_setup setup = {.machine = &machine, .threads = 1, .seed = 1};
+	void (*const bodies[])(void *) = {wait_for_ever};
 
 	(void)state;
-	coherence_open(&setup);
-	word = coherence_memory(16384);
-	coherence_spawn(0, wait_for_ever, NULL);
-	assert_false(coherence_run());
-	coherence_close();
+	assert_false(play_as(&setup, bodies));
 }
 
 static void look_at_own_store(void *none)
@@ -342,8 +338,7 @@ static void a_store_is_seen_by_its_own_cpu_first(void **state)
 
 	(void)state;
 	play(&machine, 2, bodies);
-	assert_int_equal(*word, 7);
-	coherence_close();
+	assert_int_equal(left, 7);
 	assert_int_equal(took, 7);
 	assert_int_equal(after.misses, 0);
 }
@@ -357,7 +352,6 @@ static void siblings_share_a_cache(void **state)
 	smt.sockets = smt.cores = 1;
 	smt.smt = 2;
 	play(&smt, 2, bodies);
-	coherence_close();
 	assert_int_equal(after.misses - before.misses, 0);
 }
 
@@ -371,10 +365,8 @@ static void a_cluster_settles_among_its_own(void **state)
 	clusters.clusters = clusters.cores = 2;
 	clusters.cluster = 9 * NS;
 	play(&clusters, 2, inside);
-	coherence_close();
 	assert_int_equal(took, (9 + 1) * NS);
 	play(&clusters, 3, across);
-	coherence_close();
 	assert_int_equal(took, (30 + 1) * NS);
 }
 

@@ -117,6 +117,7 @@ static void admission_runs_back_and_forth(void **state)
 		"D C+B+A E",   "C B+A D+E", "B A C+D+E", "A - B+C+D+E",
 	};
 	struct coherence_setup setup = {.threads = THREADS, .seed = 1};
+	struct coherence *c;
 	struct machine m;
 	char error[256];
 	unsigned i;
@@ -127,16 +128,16 @@ static void admission_runs_back_and_forth(void **state)
 	assert_int_equal(type->context_size, sizeof(struct context));
 	assert_true(machine_load(&m, "altra-128", error, sizeof(error)));
 	setup.machine = &m;
-	coherence_open(&setup);
+	c = coherence_open(&setup);
 	engine = sim_engine;
 	spying = *engine;
 	spying.exchange = spy_exchange;
 	sim_engine = &spying;
-	lock = coherence_memory(4096);
+	lock = coherence_memory(c, 4096);
 	for (i = 0; i < THREADS; i++)
-		coherence_spawn(i, body, NULL);
-	assert_true(coherence_run());
-	coherence_close();
+		coherence_spawn(c, i, body, NULL);
+	assert_true(coherence_run(c));
+	coherence_close(c);
 
 	for (i = 0; i < 2 * STATES - 1; i++)
 		assert_string_equal(states[i], table[i % (STATES - 1)]);

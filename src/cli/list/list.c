@@ -91,7 +91,7 @@ static void print_table(void)
 	       "\n"
 	       "Which command takes which:\n"
 	       "bench, check every lock, and its +park form\n"
-	       "sim          those that spin\n"
+	       "sim          those that spin, and mutex\n"
 	       "run, try     those that 'pawl run --list' offers; it says why not the "
 	       "others\n");
 	print_names("bench alone",

@@ -180,10 +180,6 @@ static void add_lock(const char *option, const char *name, void *into)
 		refuse("--%s: the waiters of '%s' sleep, and here every thread has a "
 		       "CPU; leave out the '%s'",
 		       option, name, strchr(name, '+'));
-	if (*known == NULL && lock_type_find(name) != NULL)
-		refuse("--%s: the waiters of '%s' sleep, and here every thread has a "
-		       "CPU; 'pawl list' says which locks spin",
-		       option, name);
 	if (*known == NULL)
 		refuse_lock(name, nth_subject);
 	for (i = 0; i < names->count; i++)
@@ -244,8 +240,13 @@ static void fill_in(struct request *request)
 	if (locks != NULL)
 		each_item("locks", locks, add_lock, &request->locks);
 	else
-		for (name = workload_subjects(preset->workload); *name != NULL; name++)
+		for (name = workload_subjects(preset->workload); *name != NULL; name++) {
+			const struct lock_type *type = lock_type_find(*name);
+
+			if (type != NULL && type->parks)
+				continue;
 			add_lock("locks", *name, &request->locks);
+		}
 	if (request->threads.count == 0)
 		request->threads = preset->threads;
 	if (request->threads.count == 0)
@@ -552,9 +553,9 @@ int sim_main(int argc, char **argv)
 			"episode), multiwait,\n"
 			"diameter, ring, numa. docs/simulation.md explains them. Locks: "
 			"those that spin,\n"
-			"as here every thread has a CPU. Ctrl-C ends the simulation and "
-			"reports what\n"
-			"there is.",
+			"as here every thread has a CPU, and mutex, whose sleeps are "
+			"delays. Ctrl-C ends\n"
+			"the simulation and reports what there is.",
 		.options = options,
 	};
 	struct cell *cells;

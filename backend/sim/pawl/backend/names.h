@@ -48,6 +48,8 @@
 #define pawl_os_yield		sim_os_yield
 #define pawl_os_wake		sim_os_wake
 #define pawl_os_now		sim_os_now
+#define pawl_os_cpus		sim_os_cpus
+#define pawl_costs		sim_costs
 #define pawl_mutex_enqueue	sim_mutex_enqueue
 #define pawl_mutex_has_queue	sim_mutex_has_queue
 #define pawl_mutex_forget	sim_mutex_forget

@@ -10,9 +10,9 @@
 #define PAWL_HAPAX_BLOCK_BITS sim_hapax_block_bits
 #define PAWL_GONE_BITS	      1
 #define PAWL_MUTEX_BYPASS     sim_mutex_bypass
-#define PAWL_MUTEX_NAPS	      (sim_mutex_polls ? 1 : 0)
-#define PAWL_MUTEX_TRIES      (sim_mutex_polls ? 1 : 0)
-#define PAWL_MUTEX_WATCHED    (sim_mutex_polls ? 2u : 0u)
+#define PAWL_MUTEX_NAPS	      (sim_timed() ? 5 : sim_mutex_polls ? 1 : 0)
+#define PAWL_MUTEX_TRIES      (sim_timed() ? 64 : sim_mutex_polls ? 1 : 0)
+#define PAWL_MUTEX_WATCHED    (sim_timed() ? 1024u : sim_mutex_polls ? 2u : 0u)
 
 static inline struct pawl_thread *pawl_self(void)
 {
@@ -24,51 +24,88 @@ static inline bool pawl_one_in(unsigned n)
 	return sim_one_in(n);
 }
 
-/* Polling is not worth simulating: whoever would poll, waits at once. */
+/* The shipped ones, src/sleep/spin.c, which need a clock. */
+void sim_spin_begin(struct pawl_spin *spin, uint64_t ns);
+bool sim_spin_again(struct pawl_spin *spin);
+uint64_t sim_spin_look(struct pawl_spin *spin, const pawl_atomic64 *w);
+enum pawl_pace sim_spin_pace(struct pawl_spin *spin, uint64_t sections);
+bool sim_spin_told(const pawl_atomic64 *w, uint64_t value);
+void sim_spin_woken(uint64_t told);
+uint64_t sim_wake_cost(void);
+void sim_spin_while(const pawl_atomic64 *w, uint64_t value, uint64_t ns);
+
+#ifdef SIM_SPIN /* spin.c itself */
+
+#define pawl_spin_begin sim_spin_begin
+#define pawl_spin_again sim_spin_again
+#define pawl_spin_look	sim_spin_look
+#define pawl_spin_pace	sim_spin_pace
+#define pawl_spin_told	sim_spin_told
+#define pawl_spin_woken sim_spin_woken
+#define pawl_wake_cost	sim_wake_cost
+#define pawl_spin_while sim_spin_while
+
+static inline void pawl_arch_pause(void)
+{
+	sim_pause();
+}
+
+static inline void pawl_arch_wait_while(const uint64_t *p, uint64_t seen)
+{
+	(void)p, (void)seen;
+	sim_pause();
+}
+
+#else
+
+/* Where time stands still, polling is not worth simulating: whoever would poll, waits
+ * at once. */
 static inline void pawl_spin_begin(struct pawl_spin *spin, uint64_t ns)
 {
-	(void)spin, (void)ns;
+	if (sim_timed())
+		sim_spin_begin(spin, ns);
 }
 
 static inline bool pawl_spin_again(struct pawl_spin *spin)
 {
-	(void)spin;
-	return false;
+	return sim_timed() && sim_spin_again(spin);
 }
 
 static inline uint64_t pawl_spin_look(struct pawl_spin *spin, const pawl_atomic64 *w)
 {
-	(void)spin;
-	return sim_load(&w->raw, SIM_RELAXED);
+	return sim_timed() ? sim_spin_look(spin, w) : sim_load(&w->raw, SIM_RELAXED);
 }
 
 static inline enum pawl_pace pawl_spin_pace(struct pawl_spin *spin, uint64_t sections)
 {
-	(void)spin, (void)sections;
-	return PAWL_PACE_SLOW;
+	return sim_timed() ? sim_spin_pace(spin, sections) : PAWL_PACE_SLOW;
 }
 
 static inline bool pawl_spin_told(const pawl_atomic64 *w, uint64_t value)
 {
-	(void)w, (void)value;
-	return false;
+	return sim_timed() && sim_spin_told(w, value);
 }
 
 static inline void pawl_spin_woken(uint64_t told)
 {
-	(void)told;
+	if (sim_timed())
+		sim_spin_woken(told);
 }
 
 static inline uint64_t pawl_wake_cost(void)
 {
-	return 1;
+	return sim_timed() ? sim_wake_cost() : 1;
 }
 
 static inline void pawl_spin_while(const pawl_atomic64 *w, uint64_t value, uint64_t ns)
 {
-	(void)ns;
-	sim_await(SIM_AWAIT_CHANGE, (uint64_t *)&w->raw, value, 0, SIM_RELAXED);
+	if (sim_timed())
+		sim_spin_while(w, value, ns);
+	else
+		sim_await(SIM_AWAIT_CHANGE, (uint64_t *)&w->raw, value, 0, SIM_RELAXED);
 }
+
+#endif /* SIM_SPIN */
 
 /* The engine knows CPUs; a thread that is bound to none is told so. */
 static inline uint64_t pawl_cpu_now(const uint32_t *told)

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stores do not wait for their line: they queue in the CPU's store buffer, take
+ * effect one after the other as each gets its line, and are seen by the CPU's
+ * own loads meanwhile. A read-modify-write, and a sequentially consistent store,
+ * waits until the buffer is empty.
+ */
+#include "coherence.h"
+
+/* A waiter polls by read-modify-write, on a line that it has alone. */
+static bool poll_by_rmw(struct coherence *c, struct cpu *cpu)
+{
+	uint64_t *word = (uint64_t *)cpu->word;
+	uint64_t value = *word;
+
+	if (!waiter_looks(c, cpu, value))
+		return false;
+	if (cpu->kind == SIM_AWAIT_CAS) {
+		*word = cpu->to;
+		waiters_wrote(c, cpu->line, cpu);
+	}
+	return true;
+}
+
+/* Whether an older store than the i-th has asked for the same line. */
+static bool asked_before(const struct cpu *cpu, unsigned i)
+{
+	const struct line *line = cpu->buffer[(cpu->oldest + i) % BUFFER].line;
+
+	while (i-- > 0) {
+		const struct store *older = &cpu->buffer[(cpu->oldest + i) % BUFFER];
+
+		if (older->asked && older->line == line)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Lets the oldest stores take effect as far as their lines are there, and asks
+ * for the lines of the next few.
+ */
+void cpu_drain(struct coherence *c, struct cpu *cpu)
+{
+	unsigned i;
+
+	while (cpu->stores != 0) {
+		struct store *store = &cpu->buffer[cpu->oldest];
+
+		if (store->asked || !line_usable(store->line, cpu->cache, true))
+			break;
+		if (store->word != NULL)
+			*store->word = store->value;
+		waiters_wrote(c, store->line, cpu);
+		cpu->oldest = (cpu->oldest + 1) % BUFFER;
+		cpu->stores--;
+	}
+	for (i = 0; i < cpu->stores && i < DRAINS; i++) {
+		unsigned place = (cpu->oldest + i) % BUFFER;
+		unsigned which = DRAIN + place % DRAINS;
+		struct store *store = &cpu->buffer[place];
+
+		if (store->asked || line_usable(store->line, cpu->cache, true) ||
+		    asked_before(cpu, i))
+			continue;
+		store->asked = true;
+		request_fill(c, cpu, which, store->line, store->word, true, c->now);
+		event_add(c, cpu->requests[which].arrival, ARRIVE, number_of(cpu, which));
+	}
+	if (cpu->draining && cpu->stores == 0) {
+		cpu->draining = false;
+		event_add(c, c->now, RUN, cpu->number);
+	}
+}
+
+/* The line of a store in the buffer is there. */
+static void store_granted(struct coherence *c, struct cpu *cpu, unsigned which)
+{
+	unsigned i;
+
+	for (i = 0; i < DRAINS; i++) {
+		unsigned place = (cpu->oldest + i) % BUFFER;
+
+		if (DRAIN + place % DRAINS == which)
+			cpu->buffer[place].asked = false;
+	}
+	cpu_drain(c, cpu);
+}
+
+bool cpu_granted(struct coherence *c, unsigned number)
+{
+	struct cpu *cpu = &c->cpus[number / REQUESTS];
+
+	protocol_grant(c, number);
+	if (number % REQUESTS != ACCESS) {
+		store_granted(c, cpu, number % REQUESTS);
+		return false;
+	}
+	return !cpu->waiting || poll_by_rmw(c, cpu);
+}
+
+bool cpu_look(struct coherence *c, struct cpu *cpu)
+{
+	if (!line_usable(cpu->line, cpu->cache, waits_by_rmw(cpu))) {
+		request_again(c, cpu, c->now);
+		return false;
+	}
+	return waits_by_rmw(cpu) ? poll_by_rmw(c, cpu) : waiter_looks(c, cpu, *cpu->word);
+}
+
+bool cpu_give_up(struct coherence *c, struct cpu *cpu)
+{
+	if (!cpu->waiting || cpu->kind != SIM_AWAIT_CHANGE || c->now < cpu->deadline)
+		return false;
+	if (cpu->asked) { /* in the middle of a poll */
+		event_add(c, c->now + c->m.poll, GIVE_UP, cpu->number);
+		return false;
+	}
+	waiter_end(cpu, cpu->until);
+	return true;
+}

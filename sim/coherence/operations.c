@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT */
+/* What threads call, on their fibers. */
+#include "coherence.h"
+
+#include <sim/fiber.h>
+
+#define NEVER ((uint64_t)1000 * 1000 * 1000) /* 1 ms: no wait is that long */
+#define HEAVY ((uint64_t)2 * 1000 * 1000)    /* 2 us: a membarrier call */
+#define CLOCK ((uint64_t)20 * 1000)	     /* 20 ns: a look at the clock */
+
+/* Lets everything happen that happens before this thread's next access. */
+static struct cpu *catch_up(struct coherence *c)
+{
+	struct cpu *cpu = c->running;
+
+	if (event_next_time(c) < cpu->now) {
+		event_add(c, cpu->now, RUN, cpu->number);
+		sim_fiber_yield(cpu->fiber);
+	}
+	c->now = cpu->now;
+	return cpu;
+}
+
+/* Waits until all stores have taken effect. */
+static void empty_buffer(struct cpu *cpu)
+{
+	if (cpu->stores == 0)
+		return;
+	cpu->draining = true;
+	sim_fiber_yield(cpu->fiber);
+}
+
+/* The youngest store to this word, or to this line if word is NULL. */
+static const struct store *buffered(const struct cpu *cpu, const struct line *line,
+				    const uint64_t *word)
+{
+	unsigned i;
+
+	for (i = cpu->stores; i-- > 0;) {
+		const struct store *store = &cpu->buffer[(cpu->oldest + i) % BUFFER];
+
+		if (store->line == line && (word == NULL || store->word == word))
+			return store;
+	}
+	return NULL;
+}
+
+/* Gets hold of the line; returns the value that a read finds there. */
+static uint64_t reach(struct coherence *c, struct cpu *cpu, struct line *line,
+		      const uint64_t *word, bool write)
+{
+	struct request *r;
+
+	/* A store is fetching the line already. */
+	if (cpu->stores != 0 && buffered(cpu, line, NULL) != NULL)
+		empty_buffer(cpu);
+	if (line_usable(line, cpu->cache, write))
+		return *word;
+	r = request_fill(c, cpu, ACCESS, line, word, write, cpu->now);
+	event_add(c, r->arrival, ARRIVE, number_of(cpu, ACCESS));
+	sim_fiber_yield(cpu->fiber);
+	return cpu->value;
+}
+
+static uint64_t coherence_load(const uint64_t *p, int order, const void *site)
+{
+	struct coherence *c = coherence_current;
+	struct cpu *cpu = catch_up(c);
+	struct line *line = line_find(c, p, cpu->number);
+	const struct store *store = NULL;
+	uint64_t value;
+
+	(void)order;
+	(void)site;
+	if (cpu->stores != 0)
+		store = buffered(cpu, line, p);
+	value = store != NULL ? store->value : reach(c, cpu, line, p, false);
+	cpu->now += c->m.hit;
+	return value;
+}
+
+/* Stores, or puts it off; a plain store has no word, it is in memory already. */
+static void post(struct coherence *c, struct cpu *cpu, struct line *line, uint64_t *word,
+		 uint64_t value)
+{
+	if (cpu->stores == BUFFER) {
+		empty_buffer(cpu);
+		catch_up(c);
+	}
+	cpu->buffer[(cpu->oldest + cpu->stores++) % BUFFER] = (struct store){
+		line, word, value, false};
+	if (cpu->stores <= DRAINS)
+		cpu_drain(c, cpu);
+	cpu->now += c->m.hit;
+}
+
+static void coherence_store(uint64_t *p, uint64_t value, int order, const void *site)
+{
+	struct coherence *c = coherence_current;
+	struct cpu *cpu;
+
+	(void)site;
+	if (c->running == NULL) { /* setting up */
+		*p = value;
+		return;
+	}
+	cpu = catch_up(c);
+	post(c, cpu, line_find(c, p, cpu->number), p, value);
+	if (order == SIM_SEQ_CST)
+		empty_buffer(cpu);
+}
+
+/*
+ * Gets the line for the read-modify-write that follows at once. The line is
+ * fetched while older stores drain; it can be lost again meanwhile.
+ */
+static struct cpu *own(struct coherence *c, const uint64_t *p)
+{
+	struct cpu *cpu = catch_up(c);
+
+	cpu->line = line_find(c, p, cpu->number);
+	reach(c, cpu, cpu->line, p, true);
+	while (cpu->stores != 0) {
+		empty_buffer(cpu);
+		reach(c, cpu, cpu->line, p, true);
+	}
+	c->counts.rmws++;
+	cpu->now += c->m.rmw;
+	return cpu;
+}
+
+static uint64_t coherence_exchange(uint64_t *p, uint64_t value, int order,
+				   const void *site)
+{
+	struct coherence *c = coherence_current;
+	struct cpu *cpu = own(c, p);
+	uint64_t old = *p;
+
+	(void)order;
+	(void)site;
+	*p = value;
+	waiters_wrote(c, cpu->line, cpu);
+	return old;
+}
+
+static bool coherence_cas(uint64_t *p, uint64_t from, uint64_t to, int order,
+			  int failure_order, const void *site)
+{
+	struct coherence *c = coherence_current;
+	struct cpu *cpu = own(c, p);
+
+	(void)order;
+	(void)failure_order;
+	(void)site;
+	if (*p != from)
+		return false;
+	*p = to;
+	waiters_wrote(c, cpu->line, cpu);
+	return true;
+}
+
+static uint64_t coherence_fetch_add(uint64_t *p, uint64_t n, int order, const void *site)
+{
+	struct coherence *c = coherence_current;
+	struct cpu *cpu = own(c, p);
+	uint64_t old = *p;
+
+	(void)order;
+	(void)site;
+	*p = old + n;
+	waiters_wrote(c, cpu->line, cpu);
+	return old;
+}
+
+static void coherence_fence(enum sim_fence kind, const void *site)
+{
+	struct coherence *c = coherence_current;
+
+	(void)site;
+	if (kind == SIM_FENCE_LIGHT)
+		return;
+	empty_buffer(catch_up(c));
+	if (kind == SIM_FENCE_HEAVY)
+		c->running->now += HEAVY;
+}
+
+static uint64_t coherence_await(enum sim_await kind, uint64_t *p, uint64_t value,
+				uint64_t to, int order, const void *site)
+{
+	struct coherence *c = coherence_current;
+	struct cpu *cpu = c->running;
+	uint64_t found;
+
+	(void)order;
+	cpu->kind = kind;
+	cpu->until = value;
+	cpu->to = to;
+	/* A wait for what others make of our store begins with that store. */
+	if (cpu->stores != 0 &&
+	    buffered(cpu, line_find(c, p, cpu->number), NULL) != NULL) {
+		catch_up(c);
+		empty_buffer(cpu);
+	}
+	if (waits_by_rmw(cpu)) {
+		own(c, p);
+		found = *p;
+	} else {
+		found = coherence_load(p, order, site);
+	}
+	if (satisfied(cpu, found)) {
+		if (kind == SIM_AWAIT_CAS) {
+			*p = to;
+			waiters_wrote(c, cpu->line, cpu);
+		}
+		return found;
+	}
+
+	catch_up(c);
+	cpu->line = line_find(c, p, cpu->number);
+	cpu->word = p;
+	cpu->waiting = true;
+	cpu->asked = false;
+	cpu->data_at = c->now;
+	set_add(cpu->line->polling, cpu->number);
+	cpu->line->waiters++;
+	/* What was read may have changed since: look again, soon. */
+	if (!line_usable(cpu->line, cpu->cache, waits_by_rmw(cpu)) ||
+	    satisfied(cpu, *p)) {
+		cpu->asked = true;
+		event_add(c, c->now + draw(c) % c->m.poll, LOOK, cpu->number);
+	}
+	cpu->deadline = c->now + c->m.look;
+	if (kind == SIM_AWAIT_CHANGE && c->m.look < NEVER)
+		event_add_deadline(c, cpu->deadline, cpu->number);
+	sim_fiber_yield(cpu->fiber);
+	cpu->now += waits_by_rmw(cpu) ? c->m.rmw : c->m.hit;
+	return cpu->value;
+}
+
+static bool coherence_sleep(const uint64_t *p, uint64_t expected, bool timed,
+			    const void *site)
+{
+	(void)timed, (void)site; /* with a clock, timed sleeps go elsewhere */
+	return sleep_for(p, expected, UINT64_MAX);
+}
+
+static void coherence_wake(const uint64_t *p, const void *site)
+{
+	(void)site;
+	catch_up(coherence_current);
+	sleep_wake(p);
+}
+
+static uint64_t coherence_clock(void)
+{
+	struct cpu *cpu = coherence_current->running;
+
+	cpu->now += CLOCK;
+	return cpu->now / 1000;
+}
+
+static void coherence_pause(void)
+{
+	struct coherence *c = coherence_current;
+
+	c->running->now += c->m.poll;
+}
+
+static void coherence_plain(const void *p, size_t size, bool write, const void *site)
+{
+	struct coherence *c = coherence_current;
+	struct cpu *cpu = c->running;
+	uintptr_t address = (uintptr_t)p & ~(uintptr_t)7, end = (uintptr_t)p + size;
+
+	(void)site;
+	if (cpu == NULL)
+		return; /* setting up */
+	if (address - cpu->stack < cpu->stack_end - cpu->stack) {
+		cpu->now += c->m.hit;
+		return;
+	}
+	for (; address < end; address = ((address >> c->line_bits) + 1) << c->line_bits) {
+		struct line *line;
+
+		catch_up(c);
+		line = line_find(c, (const void *)address, cpu->number);
+		if (write) {
+			post(c, cpu, line, NULL, 0);
+			continue;
+		}
+		if (cpu->stores == 0 || buffered(cpu, line, NULL) == NULL)
+			reach(c, cpu, line, (const uint64_t *)address, false);
+		cpu->now += c->m.hit;
+	}
+}
+
+static void *coherence_own_storage(void)
+{
+	struct coherence *c = coherence_current;
+
+	return c->running->thread;
+}
+
+static bool coherence_one_in(unsigned n, const void *site)
+{
+	struct coherence *c = coherence_current;
+
+	(void)site;
+	return draw(c) % n == 0;
+}
+
+static void *coherence_allocate(size_t size, size_t alignment)
+{
+	struct coherence *c = coherence_current;
+
+	return arena_allocate(c, storage_node(c, c->running), size, alignment);
+}
+
+/* Simulated memory is never used twice: a simulation is short. */
+static void coherence_release(void *p, const void *site)
+{
+	(void)p;
+	(void)site;
+}
+
+static void __attribute__((noreturn))
+coherence_die(const char *sentence, const void *site)
+{
+	(void)site;
+	coherence_fatal(sentence);
+}
+
+const struct sim_engine coherence_engine = {
+	.load = coherence_load,
+	.store = coherence_store,
+	.exchange = coherence_exchange,
+	.cas = coherence_cas,
+	.fetch_add = coherence_fetch_add,
+	.fence = coherence_fence,
+	.await = coherence_await,
+	.sleep = coherence_sleep,
+	.wake = coherence_wake,
+	.now = coherence_clock,
+	.pause = coherence_pause,
+	.sleep_for = sleep_for,
+	.plain = coherence_plain,
+	.self = coherence_own_storage,
+	.one_in = coherence_one_in,
+	.allocate = coherence_allocate,
+	.release = coherence_release,
+	.die = coherence_die,
+};
+
+uint64_t coherence_now(void)
+{
+	struct coherence *c = coherence_current;
+
+	return c->now;
+}
+
+struct coherence_counts coherence_counts(void)
+{
+	struct coherence *c = coherence_current;
+
+	return c->counts;
+}
+
+void coherence_stop(void)
+{
+	struct coherence *c = coherence_current;
+
+	c->stopped = true;
+	for (;;)
+		sim_fiber_yield(c->running->fiber);
+}
+
+void coherence_delay(uint64_t picoseconds)
+{
+	struct coherence *c = coherence_current;
+
+	c->running->now += picoseconds;
+}
+
+void coherence_read(const void *p)
+{
+	coherence_plain(p, 8, false, NULL);
+}
+
+void coherence_write(void *p)
+{
+	coherence_plain(p, 8, true, NULL);
+}
+
+uint64_t coherence_random(uint64_t below)
+{
+	struct coherence *c = coherence_current;
+
+	return draw(c) % below;
+}
+
+unsigned coherence_self(void)
+{
+	struct coherence *c = coherence_current;
+
+	return c->running->number;
+}
