@@ -91,30 +91,21 @@ static bool run(const struct bench_subject *subject, const struct bench_shape *s
 		struct bench_outcome *outcome)
 {
 	static struct barrier barrier; /* outlives threads that cannot be joined */
-	bool done;
 
 	barrier = (struct barrier){
 		.places = workload_members(shape->threads, sizeof(*barrier.places)),
 		.threads = shape->threads};
 	if (barrier.places == NULL)
 		return false;
-	done = monitor_run(&barrier.bench, subject, shape, work, right, outcome);
-	if (done)
-		free(barrier.places);
-	return done;
+	barrier.bench.memory = barrier.places;
+	return monitor_run(&barrier.bench, subject, shape, work, right, outcome);
 }
 
 const struct workload workload_barrier = {
 	.name = "barrier",
 	.about = "phases: everybody waits for everybody, and is woken by a broadcast",
-	.source = "pawl",
-	.unit = "ops/s",
-	.run = run,
-	.subjects = bench_monitors,
 	.least_threads = 2,
-	.cs = 1,
 	.ncs = 1000,
-	.outnumbers = true,
-	.times_waits = true,
-	.figures = {MONITOR_FIGURES},
+	.cs = 1,
+	MONITOR_WORKLOAD,
 };

@@ -139,7 +139,6 @@ static bool run(const struct bench_subject *subject, const struct bench_shape *s
 		struct bench_outcome *outcome)
 {
 	static struct logger log; /* outlives threads that cannot be joined */
-	bool done;
 
 	log = (struct logger){
 		.bench.helpers = 1,
@@ -147,23 +146,15 @@ static bool run(const struct bench_subject *subject, const struct bench_shape *s
 		.written = calloc((size_t)shape->threads, sizeof(*log.written))};
 	if (log.written == NULL)
 		return false;
-	done = monitor_run(&log.bench, subject, shape, work, right, outcome);
-	if (done)
-		free(log.written);
-	return done;
+	log.bench.memory = log.written;
+	return monitor_run(&log.bench, subject, shape, work, right, outcome);
 }
 
 const struct workload workload_logger = {
 	.name = "logger",
 	.about = "many threads append lines to a buffer, one writes them out every ms",
-	.source = "pawl",
-	.unit = "ops/s",
-	.run = run,
-	.subjects = bench_monitors,
 	.least_threads = 2,
-	.cs = 1,
 	.ncs = 200,
-	.outnumbers = true,
-	.times_waits = true,
-	.figures = {MONITOR_FIGURES},
+	.cs = 1,
+	MONITOR_WORKLOAD,
 };

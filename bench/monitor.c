@@ -81,6 +81,7 @@ bool monitor_run(struct monitor_bench *bench, const struct bench_subject *subjec
 	judge(bench, threads, shape, elapsed, outcome);
 	outcome->exclusive &= right(bench, threads, shape->threads);
 	end(&bench->monitor);
+	free(bench->memory);
 	free(threads);
 	return true;
 }

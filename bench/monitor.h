@@ -64,7 +64,8 @@ struct monitor_bench {
 	PAWL_SEQUESTER pawl_atomic64 stop;
 	uint32_t cs, ncs;
 	bool timed;
-	int helpers; /* so many threads, the first ones, do no jobs */
+	int helpers;  /* so many threads, the first ones, do no jobs */
+	void *memory; /* the workload's, freed when the run is over */
 };
 
 struct monitor_thread {
@@ -110,12 +111,18 @@ static inline void monitor_waited(struct monitor_thread *me, uint64_t since)
 
 /* clang-format off */
 #define MONITOR_FIGURES "cpu_ns_per_job", "switches_per_job"
+
+/* What their descriptions have in common. */
+#define MONITOR_WORKLOAD                                          \
+	.source = "pawl", .unit = "ops/s", .run = run,            \
+	.subjects = bench_monitors, .outnumbers = true,           \
+	.times_waits = true, .figures = {MONITOR_FIGURES}
 /* clang-format on */
 
 /*
  * Runs work on a struct monitor_thread for each thread. The workload has cleared
- * *bench, which outlives the threads, and set helpers; the rest is done here. In
- * the end `right` says whether the workload's own data are what they should be.
+ * *bench, which outlives the threads, and set helpers and memory. In the end
+ * `right` says whether the workload's own data are what they should be.
  * Returns false as run() does.
  */
 bool monitor_run(struct monitor_bench *bench, const struct bench_subject *subject,

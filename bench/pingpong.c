@@ -68,14 +68,8 @@ static bool run(const struct bench_subject *subject, const struct bench_shape *s
 const struct workload workload_pingpong = {
 	.name = "pingpong",
 	.about = "two threads take turns through two condition variables",
-	.source = "pawl",
-	.unit = "ops/s",
-	.run = run,
-	.subjects = bench_monitors,
 	.least_threads = 2,
 	.most_threads = 2,
 	.cs = 1,
-	.outnumbers = true,
-	.times_waits = true,
-	.figures = {MONITOR_FIGURES},
+	MONITOR_WORKLOAD,
 };

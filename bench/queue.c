@@ -132,32 +132,23 @@ static bool run(const struct bench_subject *subject, const struct bench_shape *s
 		struct bench_outcome *outcome)
 {
 	static struct queue queue; /* outlives threads that cannot be joined */
-	bool done;
 
 	queue = (struct queue){.bench.helpers = (int)shape->producers,
 			       .capacity = shape->capacity,
 			       .jobs = calloc(shape->capacity, sizeof(*queue.jobs))};
 	if (queue.jobs == NULL)
 		return false;
-	done = monitor_run(&queue.bench, subject, shape, work, right, outcome);
-	if (done)
-		free(queue.jobs);
-	return done;
+	queue.bench.memory = queue.jobs;
+	return monitor_run(&queue.bench, subject, shape, work, right, outcome);
 }
 
 const struct workload workload_queue = {
 	.name = "queue",
 	.about = "a bounded queue: --producers put jobs in, the others do them",
-	.source = "pawl",
-	.unit = "ops/s",
-	.run = run,
-	.subjects = bench_monitors,
 	.least_threads = 2,
-	.cs = 1,
 	.ncs = 200,
 	.producers = 1,
 	.capacity = 64,
-	.outnumbers = true,
-	.times_waits = true,
-	.figures = {MONITOR_FIGURES},
+	.cs = 1,
+	MONITOR_WORKLOAD,
 };

@@ -84,13 +84,7 @@ static bool run(const struct bench_subject *subject, const struct bench_shape *s
 const struct workload workload_readers = {
 	.name = "readers",
 	.about = "a cache behind one mutex: short look-ups, now and then a long fill",
-	.source = "pawl",
-	.unit = "ops/s",
-	.run = run,
-	.subjects = bench_monitors,
 	.cs = 5000,
 	.ncs = 200,
-	.outnumbers = true,
-	.times_waits = true,
-	.figures = {MONITOR_FIGURES},
+	MONITOR_WORKLOAD,
 };

@@ -88,13 +88,7 @@ static bool run(const struct bench_subject *subject, const struct bench_shape *s
 const struct workload workload_timer = {
 	.name = "timer",
 	.about = "waits of 100 us, of which most time out",
-	.source = "pawl",
-	.unit = "ops/s",
-	.run = run,
-	.subjects = bench_monitors,
-	.cs = 1,
 	.ncs = 200,
-	.outnumbers = true,
-	.times_waits = true,
-	.figures = {MONITOR_FIGURES},
+	.cs = 1,
+	MONITOR_WORKLOAD,
 };

@@ -136,14 +136,8 @@ const struct workload workload_workers = {
 	.name = "workers",
 	.about =
 		"a pool of threads that share a list of short jobs, handed out in bursts",
-	.source = "pawl",
-	.unit = "ops/s",
-	.run = run,
-	.subjects = bench_monitors,
 	.least_threads = 2,
-	.cs = 1,
 	.ncs = 200,
-	.outnumbers = true,
-	.times_waits = true,
-	.figures = {MONITOR_FIGURES},
+	.cs = 1,
+	MONITOR_WORKLOAD,
 };

@@ -129,18 +129,29 @@ static struct cpu *own(struct coherence *c, const uint64_t *p)
 	return cpu;
 }
 
-static uint64_t coherence_exchange(uint64_t *p, uint64_t value, int order,
-				   const void *site)
+/* Puts the value there, or adds it; returns what was there before. */
+static uint64_t update(uint64_t *p, uint64_t value, bool sum)
 {
 	struct coherence *c = coherence_current;
 	struct cpu *cpu = own(c, p);
 	uint64_t old = *p;
 
-	(void)order;
-	(void)site;
-	*p = value;
+	*p = sum ? old + value : value;
 	waiters_wrote(c, cpu->line, cpu);
 	return old;
+}
+
+static uint64_t coherence_exchange(uint64_t *p, uint64_t value, int order,
+				   const void *site)
+{
+	(void)order, (void)site;
+	return update(p, value, false);
+}
+
+static uint64_t coherence_fetch_add(uint64_t *p, uint64_t n, int order, const void *site)
+{
+	(void)order, (void)site;
+	return update(p, n, true);
 }
 
 static bool coherence_cas(uint64_t *p, uint64_t from, uint64_t to, int order,
@@ -157,19 +168,6 @@ static bool coherence_cas(uint64_t *p, uint64_t from, uint64_t to, int order,
 	*p = to;
 	waiters_wrote(c, cpu->line, cpu);
 	return true;
-}
-
-static uint64_t coherence_fetch_add(uint64_t *p, uint64_t n, int order, const void *site)
-{
-	struct coherence *c = coherence_current;
-	struct cpu *cpu = own(c, p);
-	uint64_t old = *p;
-
-	(void)order;
-	(void)site;
-	*p = old + n;
-	waiters_wrote(c, cpu->line, cpu);
-	return old;
 }
 
 static void coherence_fence(enum sim_fence kind, const void *site)

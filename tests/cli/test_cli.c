@@ -1,243 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* The command as a whole: its path is argv[1]; each test runs it in a directory
  * of its own. */
+#include "cli.h"
+
 #include "registry/registry.h"
 #include "subject.h"
 
-#include <dirent.h>
-#include <setjmp.h>
+#include <jansson.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-#include <jansson.h>
-
-static const char *pawl;
-static char directory[] = "/tmp/pawl-cli-XXXXXX";
-
-struct outcome {
-	int status;
-	char out[32768], err[8192];
-};
-
-static struct outcome outcome;
-
-static void read_file(const char *name, char *text, size_t size)
-{
-	FILE *file = fopen(name, "r");
-	size_t length;
-
-	assert_non_null(file);
-	length = fread(text, 1, size - 1, file);
-	text[length] = '\0';
-	fclose(file);
-}
-
-/* Runs `pawl <arguments>`, by the shell; an interrupt after `seconds` if not 0. */
-static void run_interrupted(const char *arguments, unsigned seconds)
-{
-	char command[1024];
-	pid_t child;
-	int status;
-
-	snprintf(command, sizeof(command), "exec '%s' %s >out 2>err", pawl, arguments);
-	child = fork();
-	assert_true(child >= 0);
-	if (child == 0) {
-		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-		_exit(127);
-	}
-	if (seconds > 0) {
-		sleep(seconds);
-		kill(child, SIGINT);
-	}
-	assert_int_equal(waitpid(child, &status, 0), child);
-	outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-	read_file("out", outcome.out, sizeof(outcome.out));
-	read_file("err", outcome.err, sizeof(outcome.err));
-	unlink("out");
-	unlink("err");
-}
-
-static void run(const char *arguments)
-{
-	run_interrupted(arguments, 0);
-}
-
-static void assert_contains(const char *text, const char *part)
-{
-	if (strstr(text, part) == NULL)
-		fail_msg("'%s' not found in: %s", part, text);
-}
-
-static void assert_directory_is_empty(void)
-{
-	DIR *d = opendir(".");
-	const struct dirent *entry;
-
-	assert_non_null(d);
-	while ((entry = readdir(d)) != NULL)
-		if (entry->d_name[0] != '.')
-			fail_msg("left behind: %s", entry->d_name);
-	closedir(d);
-}
-
-/* Bad input: exit 2, one line that contains `remedy`, no result, no file. */
-static void assert_refused(const char *arguments, const char *what, const char *remedy)
-{
-	run(arguments);
-	assert_int_equal(outcome.status, 2);
-	assert_string_equal(outcome.out, "");
-	assert_true(strlen(outcome.err) > 0);
-	assert_ptr_equal(strchr(outcome.err, '\n'),
-			 outcome.err + strlen(outcome.err) - 1);
-	assert_contains(outcome.err, what);
-	assert_contains(outcome.err, remedy);
-	assert_directory_is_empty();
-}
-
-static void assert_succeeded(void)
-{
-	if (outcome.status != 0)
-		fail_msg("exit status %d: %s", outcome.status, outcome.err);
-}
-
-#define TINY "--seconds 0.02 --runs 3 --threads 1,2 --locks ticket,pthread "
-
-/* Bad input. */
-
-static void no_command_is_refused(void **state)
-{
-	(void)state;
-	assert_refused("", "no command", "pawl --help");
-}
-
-static void unknown_command_names_the_nearest(void **state)
-{
-	(void)state;
-	assert_refused("bensh", "'bensh'", "'bench'");
-}
-
-static void unknown_option_is_refused(void **state)
-{
-	(void)state;
-	assert_refused("bench --lokcs ticket", "'--lokcs'; did you mean '--locks'?",
-		       "pawl bench --help");
-	assert_refused("bench --thread=3", "'--thread'; did you mean '--threads'?",
-		       "pawl bench --help");
-	assert_refused("run --lokc mutex true", "did you mean '--lock'?",
-		       "pawl run --help");
-	assert_refused("list -json", "did you mean '--json'?", "pawl list --help");
-	assert_refused("list -x", "-x", "pawl list --help");
-}
-
-static void stray_argument_is_refused(void **state)
-{
-	(void)state;
-	assert_refused("bench ticket", "'ticket'", "pawl bench --help");
-}
-
-static void unknown_lock_names_the_nearest(void **state)
-{
-	(void)state;
-	assert_refused("bench --locks tikcet", "'tikcet'", "'ticket'");
-	assert_refused("bench --locks ticket,hapx", "'hapx'", "'hapax'");
-	assert_refused("bench --locks zzzzzzzzzz", "'zzzzzzzzzz'", "pawl list");
-}
-
-static void lock_of_another_command_is_refused_by_what_takes_it(void **state)
-{
-	(void)state;
-	assert_refused("run --lock pthread true", "'pthread'", "only 'pawl bench' takes");
-#ifdef PAWL_SIM
-	assert_refused("bench --locks cond", "'cond' is no lock",
-		       "only 'pawl check' takes");
-#endif
-}
-
-static void empty_lock_name_is_refused(void **state)
-{
-	(void)state;
-	assert_refused("bench --locks ticket,,mcs", "--locks", "a,b,c");
-	assert_refused("bench --locks ''", "--locks", "a,b,c");
-}
-
-static void zero_threads_are_refused(void **state)
-{
-	(void)state;
-	assert_refused("bench --threads 0", "--threads: '0'", "from 1");
-	assert_refused("bench --threads 1,0", "--threads: '0'", "from 1");
-}
-
-static void negative_counts_are_refused(void **state)
-{
-	(void)state;
-	assert_refused("bench --threads -1", "--threads: '-1'", "from 1");
-	assert_refused("bench --runs -3", "--runs: '-3'", "from 1");
-	assert_refused("bench --cs -1", "--cs: '-1'", "from 1");
-	assert_refused("bench --ncs -1", "--ncs: '-1'", "from 0");
-	assert_refused("bench --seed -1", "--seed: '-1'", "from 0");
-}
-
-static void garbage_numbers_are_refused(void **state)
-{
-	(void)state;
-	assert_refused("bench --threads two", "--threads: 'two'", "whole number");
-	assert_refused("bench --threads 1x", "--threads: '1x'", "whole number");
-	assert_refused("bench --runs 1.5", "--runs: '1.5'", "whole number");
-	assert_refused("bench --runs ''", "--runs: ''", "whole number");
-	assert_refused("bench --cs 99999999999999999999", "--cs", "whole number");
-}
-
-static void impossible_seconds_are_refused(void **state)
-{
-	(void)state;
-	assert_refused("bench --seconds 0", "--seconds: '0'", "above 0");
-	assert_refused("bench --seconds -1", "--seconds: '-1'", "above 0");
-	assert_refused("bench --seconds nan", "--seconds: 'nan'", "above 0");
-	assert_refused("bench --seconds inf", "--seconds: 'inf'", "above 0");
-	assert_refused("bench --seconds 1s", "--seconds: '1s'", "above 0");
-}
-
-static void too_many_threads_are_refused(void **state)
-{
-	(void)state;
-	assert_refused("bench --threads 1000000", "--threads", "fewer");
-}
-
-static void missing_value_is_refused(void **state)
-{
-	(void)state;
-	assert_refused("bench --threads", "--threads needs a value", "--threads N,M");
-	assert_refused("bench --json --quick", "--json needs a value", "--json FILE");
-}
-
-static void value_for_a_flag_is_refused(void **state)
-{
-	(void)state;
-	assert_refused("bench --quick=yes", "--quick", "no value");
-}
-
-static void unwritable_json_file_is_refused_before_measuring(void **state)
-{
-	(void)state;
-	assert_refused("bench --json missing/result.json", "missing/result.json",
-		       "directory");
-	assert_refused("bench --json .", "'.'", "directory");
-}
-
-static void json_and_markdown_exclude_each_other(void **state)
-{
-	(void)state;
-	assert_refused("list --json --markdown", "--json", "choose one");
-}
 
 /* Help. */
 
@@ -699,37 +473,9 @@ static void interrupt_before_the_first_sample_writes_nothing(void **state)
 	assert_directory_is_empty();
 }
 
-static int enter_directory(void **state)
-{
-	(void)state;
-	return mkdtemp(directory) == NULL || chdir(directory) != 0;
-}
-
-static int leave_directory(void **state)
-{
-	(void)state;
-	return chdir("/") != 0 || rmdir(directory) != 0;
-}
-
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_command_is_refused),
-		cmocka_unit_test(unknown_command_names_the_nearest),
-		cmocka_unit_test(unknown_option_is_refused),
-		cmocka_unit_test(stray_argument_is_refused),
-		cmocka_unit_test(unknown_lock_names_the_nearest),
-		cmocka_unit_test(lock_of_another_command_is_refused_by_what_takes_it),
-		cmocka_unit_test(empty_lock_name_is_refused),
-		cmocka_unit_test(zero_threads_are_refused),
-		cmocka_unit_test(negative_counts_are_refused),
-		cmocka_unit_test(garbage_numbers_are_refused),
-		cmocka_unit_test(impossible_seconds_are_refused),
-		cmocka_unit_test(too_many_threads_are_refused),
-		cmocka_unit_test(missing_value_is_refused),
-		cmocka_unit_test(value_for_a_flag_is_refused),
-		cmocka_unit_test(unwritable_json_file_is_refused_before_measuring),
-		cmocka_unit_test(json_and_markdown_exclude_each_other),
 		cmocka_unit_test(help_names_every_command),
 		cmocka_unit_test(help_for_a_command_is_its_help_option),
 		cmocka_unit_test(version_is_printed),
@@ -760,10 +506,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(interrupt_before_the_first_sample_writes_nothing),
 	};
 
-	pawl = argc == 2 ? realpath(argv[1], NULL) : NULL;
-	if (pawl == NULL) {
-		fprintf(stderr, "usage: %s PAWL\n", argv[0]);
+	if (!find_command(argc, argv))
 		return 2;
-	}
 	return cmocka_run_group_tests(tests, enter_directory, leave_directory);
 }

@@ -239,6 +239,27 @@ class LintTest(unittest.TestCase):
         self.plant("life/x.c", "#include <pthread.h>\n\nvoid f(void)\n{\n"
                                "\tpthread_atfork(0, 0, f);\n}\n")
         self.assert_found("life/x.c:", "registers for fork")
+    def write_lines(self, count, opening):
+        with open(os.path.join(self.tree, "src", "x.c"), "w") as file:
+            file.write("/* SPDX-License-Identifier: MIT */\n" + opening + "int x;\n" * (count - 2))
+
+    def test_file_that_is_too_long(self):
+        self.write_lines(601, "/* Whatever. */\n")
+        self.assert_found("x.c", "601 lines")
+
+    def test_file_that_says_why_it_is_long(self):
+        self.write_lines(601, "/* Whatever. Long: a table that is read as a whole. */\n")
+        self.assertEqual(self.lint(), (0, ""))
+
+    def test_file_that_says_so_too_late(self):
+        self.write_lines(601, "/* Whatever. */\n")
+        with open(os.path.join(self.tree, "src", "x.c"), "a") as file:
+            file.write("/* Long: nobody reads this. */\n")
+        self.assert_found("x.c", "602 lines")
+
+    def test_file_that_is_just_short_enough(self):
+        self.write_lines(600, "/* Whatever. */\n")
+        self.assertEqual(self.lint(), (0, ""))
 
     def test_card_without_a_field(self):
         self.edit("ticket.h", " * Lifetime   [R] is unlock's last access", " * [R] is unlock's last access")
