@@ -104,7 +104,8 @@ static void fence_all_wakers(void)
 
 bool pawl_park_fence(void)
 {
-	bool before = pawl_load_acquire(&nobody) == 0; /* [M] pairs with [N] */
+	/* [M] pairs with [N]. Relaxed: the fence below is at least an acquire. */
+	bool before = pawl_load_relaxed(&nobody) == 0;
 
 	if (pawl_heavy_fence()) /* [H] pairs with [L] in pawl/park.h */
 		return true;
