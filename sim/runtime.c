@@ -123,10 +123,12 @@ void pawl_os_yield(void)
 {
 }
 
+uint64_t (*sim_clock)(void);
+
 /* Time stands still: only engines decide when a timed sleep ends. */
 uint64_t pawl_os_now(void)
 {
-	return 0;
+	return sim_clock != NULL ? sim_clock() : 0;
 }
 
 struct pawl_lease_handle *pawl_lease_handle_of(uint64_t id)

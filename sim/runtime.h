@@ -11,6 +11,9 @@ enum { SIM_MAX_LEASE_HANDLES = 8 };
 /* Whether a lease's barrier can go to its CPU alone. */
 extern bool sim_barriers_aimed;
 
+/* What the clock shows, to the caller; NULL: always 0. */
+extern uint64_t (*sim_clock)(void);
+
 /* Puts waiting arrays and hapax supply back to the state of a new process. */
 void sim_reset(void);
 

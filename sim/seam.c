@@ -49,18 +49,23 @@ void sim_fence(enum sim_fence kind)
 
 bool sim_membarrier_works = true;
 
+bool (*sim_refuses)(void);
+
 bool sim_heavy_fence(void)
 {
-	sim_engine->fence(sim_membarrier_works ? SIM_FENCE_HEAVY : SIM_FENCE_FULL, SITE);
-	return sim_membarrier_works;
+	bool works = sim_membarrier_works && (sim_refuses == NULL || !sim_refuses());
+
+	sim_engine->fence(works ? SIM_FENCE_HEAVY : SIM_FENCE_FULL, SITE);
+	return works;
 }
 
 bool sim_heavy_fence_cpu(unsigned cpu)
 {
-	if (sim_membarrier_works)
+	if (sim_membarrier_works && sim_engine->fence_cpu != NULL)
 		sim_engine->fence_cpu(cpu, SITE);
 	else
-		sim_engine->fence(SIM_FENCE_FULL, SITE);
+		sim_engine->fence(sim_membarrier_works ? SIM_FENCE_HEAVY : SIM_FENCE_FULL,
+				  SITE);
 	return sim_membarrier_works;
 }
 

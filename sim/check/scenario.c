@@ -14,6 +14,9 @@ static const struct scenario *const lock_scenarios[] = {
 const struct checked_object checked_objects[] = {
 	{&cond_types[0], cond_scenarios},
 	{&fence_types[0], fence_scenarios},
+	{&guard_types[0], guard_scenarios},
+	{&park_types[0], park_scenarios},
+	{&scoped_types[0], scoped_scenarios},
 	{&semaphore_types[0], semaphore_scenarios},
 	{&seqlock_types[0], seqlock_scenarios},
 	{&lease_types[0], lease_scenarios},
@@ -74,6 +77,8 @@ void scenario_check(const struct scenario *scenario, const struct lock_type *typ
 	sim_membarrier_works = !scenario->without_membarrier;
 	sim_impatient = false;
 	sim_before_step = NULL;
+	sim_refuses = NULL;
+	sim_clock = NULL;
 	explore(&program, options, result);
 	sim_before_step = NULL;
 }

@@ -63,6 +63,12 @@ extern const struct lock_type cond_types[]; /* ended by no name, like the next *
 extern const struct scenario cond_scenarios[];
 extern const struct lock_type fence_types[];
 extern const struct scenario fence_scenarios[];
+extern const struct lock_type guard_types[];
+extern const struct scenario guard_scenarios[];
+extern const struct lock_type park_types[];
+extern const struct scenario park_scenarios[];
+extern const struct lock_type scoped_types[];
+extern const struct scenario scoped_scenarios[];
 extern const struct lock_type seqlock_types[];
 extern const struct scenario seqlock_scenarios[];
 extern const struct lock_type lease_types[];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Scenarios of pawl_mutex alone, and of the lock that its sleepers need. */
+/* Scenarios of pawl_mutex alone. */
 #include "locks.h"
 
 #include <sim/runtime.h>
@@ -11,22 +11,6 @@
 OUTSIDE static bool is_mutex(const struct lock_type *type)
 {
 	return strcmp(type->name, "mutex") == 0;
-}
-
-/* guard: the lock that sleeping itself is built on, in a mutex's memory. */
-void sim_real_guard_lock(pawl_atomic64 *guard);
-void sim_real_guard_unlock(pawl_atomic64 *guard);
-
-static void guard_thread(void *argument, int thread)
-{
-	struct check *c = argument;
-
-	(void)thread;
-	explore_arrive(0, c->locks[0], c->type->size, ADMIT_ANY);
-	sim_real_guard_lock(c->locks[0]);
-	check_enter(c, 0);
-	explore_leave(0);
-	sim_real_guard_unlock(c->locks[0]);
 }
 
 /* timed: a waiter may give up at every step that it sleeps at. */
@@ -73,8 +57,6 @@ static void is_free(void *argument)
 }
 
 const struct scenario mutex_scenarios[] = {
-	{"guard", "the lock that sleeping is built on", 3, 3, 1, 4, is_mutex, passes,
-	 sections_set_up, guard_thread, check_finished, .for_sleepers = true, .alike = 1},
 	{"bypass", "an unlock that finds the head's turn due", 2, 2, 1, 4, is_mutex,
 	 passes, return_set_up, return_thread, check_finished, .bypass = 1,
 	 .for_sleepers = true, .alike = 2},
