@@ -28,6 +28,10 @@ sim: all ## count the cache misses of every lock; SIM holds further options
 verify: all ## check every lock, at length: all scenarios, 3 and 4 threads
 	build/release/pawl check --full
 	PAWL_TEST_SCALE=20 build/release/tests/sim/test_differential
+	scripts/mutate-orders
+
+mutate: all ## weaken every memory order in turn; FILES names some files, MUTATE holds options
+	scripts/mutate-orders $(MUTATE) $(FILES)
 
 soak: deps ## ten minutes of everything at once under ASan, then under TSan
 	cmake --preset asan-ubsan && cmake --build --preset asan-ubsan -j$(JOBS) --target soak
@@ -67,4 +71,4 @@ clean: ## remove everything that was built
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' Makefile | expand -t 13
 
-.PHONY: all demo check bench sim verify soak soak-leases soak-shared soak-disturb lint install deps clean help
+.PHONY: all demo check bench sim verify mutate soak soak-leases soak-shared soak-disturb lint install deps clean help

@@ -69,10 +69,11 @@ bool sim_heavy_fence(void)
 
 bool sim_heavy_fence_cpu(unsigned cpu)
 {
-	if (sim_membarrier_works)
+	if (sim_membarrier_works && sim_engine->fence_cpu != NULL)
 		sim_engine->fence_cpu(cpu, SITE);
 	else
-		sim_engine->fence(SIM_FENCE_FULL, SITE);
+		sim_engine->fence(sim_membarrier_works ? SIM_FENCE_HEAVY : SIM_FENCE_FULL,
+				  SITE);
 	return sim_membarrier_works;
 }
 

@@ -64,7 +64,7 @@ struct sim_engine {
 	uint64_t (*fetch_add)(uint64_t *p, uint64_t n, int order, const void *site);
 	void (*fence)(enum sim_fence kind, const void *site);
 	/* A heavy fence against what runs on one CPU; and the CPU that the caller
-	 * runs on. NULL where threads have no CPUs. */
+	 * runs on. NULL where threads have no CPUs: any may run there. */
 	void (*fence_cpu)(unsigned cpu, const void *site);
 	unsigned (*cpu)(const void *site);
 	/* Returns the value that ended the wait. */

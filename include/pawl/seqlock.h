@@ -151,7 +151,8 @@ static inline void pawl_seqlock_read(const struct pawl_seqlock *s,
 	/* first was not what last had been: a write is about to change last, if
 	 * it has not yet, and for good (I2). */
 	while (!pawl_seqlock_look(s, words, to, size, &version))
-		pawl_await_ne_acquire(&s->last, version, how); /* [A] */
+		/* Relaxed: the next look acquires what is there. */
+		(void)pawl_await_ne_relaxed(&s->last, version, how);
 }
 
 #endif /* PAWL_SEQLOCK_H */

@@ -26,14 +26,13 @@ static void set_up(void *argument)
 }
 
 /* Relaxed, all of it: the fences are what is looked at. */
-static void shared_thread(void *argument, int thread)
+static void pass_thread(int thread, unsigned cpu)
 {
 	int i;
 
-	(void)argument;
 	if (thread < ASKERS) {
 		pawl_store_relaxed(&scene->x[thread], 1);
-		pawl_barriers_pass(&scene->barriers, PAWL_ALL_CPUS);
+		pawl_barriers_pass(&scene->barriers, cpu);
 		pawl_store_relaxed(&scene->y_seen[thread], pawl_load_relaxed(&scene->y));
 		return;
 	}
@@ -41,6 +40,19 @@ static void shared_thread(void *argument, int thread)
 	pawl_bare_light_fence();
 	for (i = 0; i < ASKERS; i++)
 		pawl_store_relaxed(&scene->x_seen[i], pawl_load_relaxed(&scene->x[i]));
+}
+
+static void shared_thread(void *argument, int thread)
+{
+	(void)argument;
+	pass_thread(thread, PAWL_ALL_CPUS);
+}
+
+/* aimed: all run on the CPU that is aimed at. */
+static void aimed_thread(void *argument, int thread)
+{
+	(void)argument;
+	pass_thread(thread, 0);
 }
 
 static void one_has_seen(void *argument)
@@ -63,5 +75,7 @@ const struct lock_type fence_types[] = {
 const struct scenario fence_scenarios[] = {
 	{"shared", "two ask for the heavy fence, one passes the light one", 3, 3, 1, 1,
 	 always, passes, set_up, shared_thread, one_has_seen, 0, false, false},
+	{"aimed", "the same, aimed at the CPU of the light one", 3, 3, 1, 1, always,
+	 passes, set_up, aimed_thread, one_has_seen, 0, false, false},
 	{.name = NULL},
 };

@@ -1,135 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scenarios of the mutex between processes: src/shared/lock.c and
- * agents.c as they are, on a region of the simulated world. Some threads may be
- * killed before each of their writes and sleeps.
- *
- * What the system does is played here. That a thread is gone is a word that it
- * sets with its last breath; who sleeps is woken by a death once, which stands
- * for the time after which a sleeper looks around by itself. Sleeps are not
- * bounded otherwise, so a wake-up that is lost shows.
+ * Scenarios of the mutex between processes: src/shared/lock.c and agents.c as they
+ * are. Part of the simulated world, like scenario.c.
  */
-#include "outside.h"
-
-#include <os/shared.h>
-#include <shared/region.h>
-
-#include <errno.h>
-#include <setjmp.h>
-
-enum { THREADS = 3, FIRST_NAME = 2 };
-
-static struct world {
-	struct region_mutex mutex;
-	struct region_agent agents[THREADS];
-	struct region_entry entry;
-	pawl_atomic64 fenced;
-	pawl_atomic64 dead[THREADS];
-	pawl_atomic64 held; /* thread 0 has it, and the others may come */
-
-	/* Plain, under the mutex. */
-	uint64_t inside; /* who is, plus 1; left by one that dies there */
-	uint64_t told;	 /* how often a death inside was reported */
-	uint64_t entries;
-} * world;
-
-static struct region region;
-
-/* Of each thread, in this run; nobody else looks at it. */
-static struct {
-	bool mortal, born, dying;
-	unsigned deaths_known; /* a bit for each */
-	jmp_buf end;
-} lives[THREADS];
-static bool finished_by[THREADS];
-
-/* The system's side. */
-
-OUTSIDE bool pawl_os_barrier_all(void)
-{
-	return sim_heavy_fence();
-}
-
-OUTSIDE void pawl_os_wake_shared(const pawl_atomic64 *word)
-{
-	sim_wake(&word->raw);
-}
-
-OUTSIDE bool pawl_os_thread_gone(uint64_t name)
-{
-	return sim_load(&world->dead[name - FIRST_NAME].raw, SIM_ACQUIRE) != 0;
-}
-
-/* Whether somebody died of whom the caller has not heard. */
-OUTSIDE static bool hear_of_death(void)
-{
-	int me = explore_thread(), t;
-
-	for (t = 0; t < THREADS; t++) {
-		if (t == me || !lives[t].mortal || (lives[me].deaths_known >> t & 1))
-			continue;
-		/* An update: the one who dies comes before or after it, and if
-		 * after, it finds the caller on its way to sleep. */
-		if (sim_engine->fetch_add(&world->dead[t].raw, 0, SIM_ACQ_REL,
-					  __builtin_return_address(0)) != 0) {
-			lives[me].deaths_known |= 1u << t;
-			return true;
-		}
-	}
-	return false;
-}
-
-OUTSIDE enum pawl_wake pawl_os_sleep_shared(const pawl_atomic64 *word, uint32_t expected,
-					    const struct pawl_deadline *deadline,
-					    uint64_t ns)
-{
-	(void)ns;
-	if (deadline != NULL && sim_one_in(2))
-		return PAWL_LATE;
-	if (!hear_of_death())
-		sim_sleep(&word->raw, expected, false);
-	return PAWL_LOOK;
-}
-
-OUTSIDE static void perhaps_die(void)
-{
-	int me = explore_thread();
-
-	if (me < 0 || !lives[me].mortal || !lives[me].born || lives[me].dying ||
-	    !sim_one_in(2))
-		return;
-	lives[me].dying = true;
-	sim_exchange(&world->dead[me].raw, 1, SIM_ACQ_REL);
-	sim_fetch_add(&world->entry.wakes.raw, 1, SIM_ACQ_REL);
-	sim_wake(&world->entry.wakes.raw);
-	_longjmp(lives[me].end, 1);
-}
-
-/* The region. */
-
-static void set_up_for(unsigned mortals, unsigned agents)
-{
-	uint64_t t;
-
-	world = explore_allocate(sizeof(*world), 128);
-	explore_label(world, "region");
-	region = (struct region){
-		.fenced = &world->fenced,
-		.agents = world->agents,
-		.mutexes = &world->mutex,
-		.entries = &world->entry,
-		.agent_count = agents,
-		.mutex_count = 1,
-		.entry_mask = 0,
-	};
-	for (t = 0; t < THREADS; t++) {
-		lives[t].mortal = mortals >> t & 1;
-		lives[t].born = lives[t].dying = false;
-		lives[t].deaths_known = 0;
-		finished_by[t] = false;
-	}
-	sim_before_step = mortals != 0 ? perhaps_die : NULL;
-}
+#include "shared_world.h"
 
 /* Inside, as told by `result`: looks around, works, and leaves. */
 static void work_inside(int thread, int result)
@@ -171,19 +45,6 @@ static void visit(int thread)
 	work_inside(thread, lock(&world->agents[thread], NULL));
 }
 
-/* Runs until the end, or until it is killed. */
-static void run(void (*what)(int thread), int thread)
-{
-	if (_setjmp(lives[thread].end) == 0) {
-		if (thread < (int)region.agent_count)
-			pawl_store_release(&world->agents[thread].who,
-					   (uint64_t)thread + FIRST_NAME); /* [W] */
-		lives[thread].born = true;
-		what(thread);
-		finished_by[thread] = true;
-	}
-}
-
 /* Nobody is told more often than somebody died. */
 static void at_the_end(void *argument)
 {
@@ -191,7 +52,7 @@ static void at_the_end(void *argument)
 	int t;
 
 	(void)argument;
-	for (t = 0; t < THREADS; t++)
+	for (t = 0; t < LIVES; t++)
 		deaths += explore_final(&world->dead[t].raw);
 	if (world->told > deaths)
 		explore_fail(VERDICT_ASSERTION, "%d deaths, and %d reported", (int)deaths,
@@ -495,16 +356,98 @@ static void last_tries_meanwhile(void *argument, int thread)
 		run_later(thread == 1 ? visit_and_claim : try_once, thread);
 }
 
-/* left-behind: one leaves, one gives up waiting for it, and one is behind that. */
-static void first_leaves(void *argument, int thread)
+/* left-claimed: one gives up, and another may get its agent. */
+static void two_agents_live(void *argument)
+{
+	(void)argument;
+	set_up_for(0, 2);
+}
+
+static void last_claims_left(void *argument, int thread)
 {
 	(void)argument;
 	if (thread == 0) {
 		first_queues(true);
+		/* Relaxed: before held. */
+		pawl_store_relaxed(&world->agents[1].who, 1 + FIRST_NAME);
+		/* Who gives up has been here before, and has an old value. */
+		pawl_store_relaxed(&world->agents[1].value,
+				   (uint64_t)1 << REGION_COUNT_BITS | 1);
 		pawl_store_release(&world->held, 1);
 		region_unlock(&region, &world->mutex, 0, FIRST_VALUE);
 	} else {
-		run(thread == 1 ? wait_a_while : come_later, thread);
+		run_later(thread == 1 ? wait_a_while : come_and_go, thread);
+	}
+}
+
+/* departed: one leaves and dies; its agent is claimed while somebody tries. */
+static void first_departs(int thread)
+{
+	visit(thread);
+	sim_exchange(&world->dead[thread].raw, 1, SIM_ACQ_REL);
+}
+
+static void one_dies_later(void *argument)
+{
+	(void)argument;
+	set_up_for(1, THREADS);
+	lives[0].dying = true; /* by itself, when it has left */
+}
+
+static void claim_only(int thread)
+{
+	pawl_region_claim(&region, (uint64_t)thread + FIRST_NAME);
+}
+
+static void one_departs(void *argument, int thread)
+{
+	(void)argument;
+	if (thread == 0) {
+		/* Relaxed, all: before held. */
+		pawl_store_relaxed(&world->agents[0].who, FIRST_NAME);
+		pawl_store_relaxed(&world->agents[1].who, 1 + FIRST_NAME);
+		pawl_store_relaxed(&world->agents[2].who, 2 + FIRST_NAME);
+		pawl_store_release(&world->held, 1);
+		first_departs(thread);
+	} else {
+		run_later(thread == 1 ? claim_only : try_once, thread);
+	}
+}
+
+/* inherited: one died waiting for who is inside; one waits behind the dead, and
+ * another would have its agent. */
+enum { DEAD_AGENT = 2, DEAD_NAME = FIRST_NAME + THREADS };
+
+static void one_has_died(void *argument)
+{
+	(void)argument;
+	set_up_for(1 << THREADS, THREADS);
+}
+
+static void dead_between(void *argument, int thread)
+{
+	struct region_agent *dead = &world->agents[DEAD_AGENT];
+	uint64_t value = (uint64_t)DEAD_AGENT << REGION_COUNT_BITS | 1;
+
+	(void)argument;
+	if (thread == 0) {
+		first_queues(true);
+		/* Relaxed, all: before held. */
+		pawl_store_relaxed(&world->agents[1].who, 1 + FIRST_NAME);
+		pawl_store_relaxed(&dead->who, DEAD_NAME);
+		pawl_store_relaxed(&dead->value, value);
+		pawl_store_relaxed(&dead->ahead, FIRST_VALUE);
+		pawl_store_relaxed(&world->mutex.arrive, value);
+		pawl_store_relaxed(&world->dead[THREADS], 1);
+		world->inside = 1;
+		pawl_store_release(&world->held, 1);
+		world->inside = 0;
+		region_unlock(&region, &world->mutex, 0, FIRST_VALUE);
+	} else if (thread == 1) {
+		run_later(visit, thread);
+	} else {
+		pawl_await_eq_acquire(&world->held, 1, PAWL_SPIN);
+		claim_only(thread);
 	}
 }
 
@@ -533,13 +476,13 @@ const struct scenario shared_scenarios[] = {
 	 passes, one_dies, last_tries, at_the_end, 0, false, false},
 	{"lost", "who is told of a death does not mend anything", 2, 2, 1, 1, always,
 	 passes, one_dies, all_are_careless, at_the_end, 0, false, false},
+	{"gives-up", "of two that wait one gives up, or not", 3, 3, 1, 1, always, passes,
+	 nobody_dies, second_gives_up, at_the_end, 0, false, false,
+	 .takes_minutes = true},
 	{"agents", "one is killed, another may get its agent", 3, 3, 1, 1, always, passes,
 	 two_agents, last_claims, at_the_end, 0, false, false, .takes_minutes = true},
 	{"killed-next", "of two that wait one is killed at any step", 3, 3, 1, 1, always,
 	 passes, second_dies, others_come_later, at_the_end, 0, false, false,
-	 .takes_minutes = true},
-	{"gives-up", "of two that wait one gives up, or not", 3, 3, 1, 1, always, passes,
-	 nobody_dies, second_gives_up, at_the_end, 0, false, false,
 	 .takes_minutes = true},
 	{"processes", "three processes, in order of arrival", 3, 3, 1, 1, always, passes,
 	 nobody_dies, in_order, all_came_in, 0, false, false, .takes_minutes = true},
@@ -550,13 +493,17 @@ const struct scenario shared_scenarios[] = {
 	{"come-and-go", "agents are claimed, used and given back", 2, 2, 1, 1, always,
 	 passes, one_agent, all_come_and_go, at_the_end},
 	{"again", "one died inside, another dies at any step", 3, 3, 1, 1, always, passes,
-	 two_die, first_died_inside, at_the_end, .takes_minutes = true},
+	 two_die, first_died_inside, at_the_end},
 	{"behind", "one died waiting, another dies at any step", 3, 3, 1, 1, always,
-	 passes, two_die, first_died_waiting, at_the_end, .takes_minutes = true},
+	 passes, two_die, first_died_waiting, at_the_end},
 	{"reused", "a dead one's agent is claimed while somebody tries", 3, 3, 1, 1,
 	 always, passes, one_dies, last_tries_meanwhile, at_the_end},
-	{"left-behind", "one is inside, one gives up, one is behind it", 3, 3, 1, 1,
-	 always, passes, nobody_dies, first_leaves, at_the_end, .takes_minutes = true},
+	{"left-claimed", "one gives up, another may get its agent", 3, 3, 1, 1, always,
+	 passes, two_agents_live, last_claims_left, at_the_end},
+	{"departed", "one leaves and dies; its agent is claimed", 3, 3, 1, 1, always,
+	 passes, one_dies_later, one_departs, at_the_end},
+	{"inherited", "one waits behind a dead one, another wants its agent", 3, 3, 1, 1,
+	 always, passes, one_has_died, dead_between, at_the_end},
 	{"refused", "barriers over processes are refused", 2, 2, 1, 1, always, passes,
 	 nobody_dies, first_is_refused, at_the_end, .without_membarrier = true},
 	{.name = NULL},

@@ -29,7 +29,8 @@ static bool wanted(const struct region *r, uint64_t value)
 
 	for (i = 0; i < r->mutex_count; i++)
 		if (pawl_load_acquire(&r->mutexes[i].arrive) == value && /* [P] */
-		    pawl_load_acquire(&r->mutexes[i].depart) != value)	 /* [A] */
+		    /* Relaxed: who comes to look at it sees no less, [W]. */
+		    pawl_load_relaxed(&r->mutexes[i].depart) != value)
 			return true;
 	for (i = 0; i < r->agent_count; i++)
 		if (pawl_load_acquire(&r->agents[i].ahead) == value) /* [P] */
@@ -52,10 +53,11 @@ struct region_agent *pawl_region_claim(struct region *r, uint64_t name)
 			if (wanted(r, pawl_load_relaxed(&agent->value)))
 				continue;
 		}
-		if (!pawl_cas_acq_rel(&agent->who, who, name)) /* [G] [W] */
+		/* Not a release: who sees the new name waits, and looks again. */
+		if (!pawl_cas_acquire(&agent->who, who, name)) /* [G] */
 			continue;
 		pawl_store_release(&agent->first, region_next(r, agent)); /* [W] */
-		pawl_store_release(&agent->ahead, 0);			  /* [P] */
+		pawl_store_relaxed(&agent->ahead, 0); /* Relaxed: nobody wants it */
 		return agent;
 	}
 	return NULL;

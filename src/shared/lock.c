@@ -43,13 +43,17 @@ static enum turn look(struct region *r, struct region_mutex *m, uint64_t *ahead,
 			return TURN_FREE;
 		if (pawl_region_lives(agent, *ahead, ask))
 			return TURN_WAIT;
-		/* Again: what was done in its name before is seen by now, [G]. */
-		if (pawl_load_acquire(&m->depart) == *ahead) /* [A] */
+		/* Again. Relaxed, both: only in its name was either stored, and all
+		 * that was done in its name happened before, by [G]. */
+		if (pawl_load_relaxed(&m->depart) == *ahead)
 			return TURN_FREE;
-		if (pawl_load_acquire(&m->owner) == *ahead) /* [P] */
+		if (pawl_load_relaxed(&m->owner) == *ahead)
 			return TURN_DEAD;
-		further = pawl_load_acquire(&agent->ahead);	/* [P] */
-		if (pawl_load_acquire(&agent->value) != *ahead) /* [P] */
+		/* Relaxed, both: who has said so in its ahead finds them as they
+		 * were left (M4); who only tries may find those of another life,
+		 * and then arrive is not what it was. */
+		further = pawl_load_relaxed(&agent->ahead);
+		if (pawl_load_relaxed(&agent->value) != *ahead)
 			return TURN_LOST;
 		*ahead = further;
 	}
@@ -60,8 +64,9 @@ void pawl_region_wake_slow(struct region_entry *entry)
 {
 	/* Lowered before the count is raised: a sleeper whose mark this takes
 	 * away had read the count before, and finds it changed. */
-	if (pawl_exchange_acq_rel(&entry->asleep, 0) == 0) /* [K] */
+	if (pawl_exchange_acquire(&entry->asleep, 0) == 0) /* [K] */
 		return;
+	/* Release: who reads the new count sets its mark after we took this one. */
 	pawl_fetch_add_release(&entry->wakes, 1); /* [K] */
 	pawl_os_wake_shared(&entry->wakes);
 }
@@ -99,24 +104,29 @@ int pawl_region_try(struct region *r, struct region_agent *me, unsigned index)
 	if (turn == TURN_WAIT)
 		return EBUSY;
 	if (turn == TURN_LOST)
-		/* While arrive stays, so do the records that were read (M4). */
-		return pawl_load_acquire(&m->arrive) == last ? ENOTRECOVERABLE
-							     : EBUSY; /* [P] */
+		/* While arrive stays, so do the records that were read (M4). A swap,
+		 * for that is not told by an old value; relaxed, for nothing hangs
+		 * on what else was done. */
+		return pawl_cas_relaxed(&m->arrive, last, last) ? ENOTRECOVERABLE : EBUSY;
 	mine = region_draw(r, me);
-	pawl_store_release(&me->ahead, ahead);		 /* [P] */
-	if (!pawl_cas_acq_rel(&m->arrive, last, mine)) { /* [P] */
-		pawl_store_release(&me->ahead, 0);	 /* [P] */
+	/* Relaxed: the swap releases it, and what it reads is what we read above. */
+	pawl_store_relaxed(&me->ahead, ahead);
+	if (!pawl_cas_release(&m->arrive, last, mine)) { /* [P] */
+		/* Relaxed: nobody's record was looked at since. */
+		pawl_store_relaxed(&me->ahead, 0);
 		return EBUSY;
 	}
 	/* arrive stayed, so nobody came between: still our turn (M2). */
 	return enter(r, me, index, mine, turn);
 }
 
+/* What it has seen the caller sees, too, when it looks: otherwise it would go round
+ * until it does. */
 static bool departed(const struct region_mutex *m, const struct region_entry *entry,
 		     uint64_t value)
 {
 	return pawl_load_acquire(&entry->hint) == value || /* [B] */
-	       pawl_load_acquire(&m->depart) == value;	   /* [A] */
+	       pawl_load_relaxed(&m->depart) == value;	   /* Relaxed: the same word */
 }
 
 /* Waits for `ahead` to depart or to leave, but not for long: the caller looks
@@ -156,8 +166,9 @@ int pawl_region_lock(struct region *r, struct region_agent *me, unsigned index,
 	/* Not an exchange: whom we wait for must be known to all before anybody
 	 * can come to wait for us. Ends: each failure is another's arrival. */
 	do {
-		published = pawl_load_acquire(&m->arrive);	  /* [P] */
-		pawl_store_release(&me->ahead, published);	  /* [P] */
+		/* Relaxed, both: the swap reads the same, and releases the other. */
+		published = pawl_load_relaxed(&m->arrive);
+		pawl_store_relaxed(&me->ahead, published);
 	} while (!pawl_cas_acq_rel(&m->arrive, published, mine)); /* [P] */
 
 	/* Ends: who is ahead departs, or is found gone, and then the one before

@@ -101,13 +101,12 @@ static inline uint64_t region_next(const struct region *r, const struct region_a
 	return (pawl_load_relaxed(&me->value) | number << REGION_COUNT_BITS) + 1;
 }
 
-/* Draws a value. Release, so that who reads a later `ahead` also sees that the
- * value has changed, and who sees that sees the owner it left behind. */
+/* Draws a value. Relaxed: seen by who reads it from arrive, or finds us gone. */
 static inline uint64_t region_draw(const struct region *r, struct region_agent *me)
 {
 	uint64_t mine = region_next(r, me);
 
-	pawl_store_release(&me->value, mine); /* [P] */
+	pawl_store_relaxed(&me->value, mine);
 	return mine;
 }
 
@@ -115,9 +114,9 @@ static inline uint64_t region_draw(const struct region *r, struct region_agent *
 static inline void region_enter(struct region_mutex *m, struct region_agent *me,
 				uint64_t mine)
 {
-	/* Release: who sees ahead == 0 sees the owner, too. */
-	pawl_store_release(&m->owner, mine); /* [P] */
-	pawl_store_release(&me->ahead, 0);   /* [P] */
+	/* Relaxed: who looks for it has found us gone, [G], or departed, [A]. */
+	pawl_store_relaxed(&m->owner, mine);
+	pawl_store_release(&me->ahead, 0); /* [P] */
 }
 
 /*
@@ -131,15 +130,18 @@ static inline bool region_take(struct region_mutex *m, struct region_agent *me,
 	 * anyway, to queue, and a free mutex is had sooner. */
 	uint64_t last = pawl_load_acquire(&m->depart); /* [A] */
 
-	pawl_store_release(&me->value, mine); /* [P] */
+	pawl_store_relaxed(&me->value, mine); /* Relaxed: as region_draw */
 	/* Relaxed: the state that the last owner left, by [A]. */
 	if (__builtin_expect(pawl_load_relaxed(&m->state) != MUTEX_CONSISTENT, false))
 		return false;
-	pawl_store_release(&me->ahead, last); /* [P] */
-	/* arrive is still what has departed, and values do not recur: free. */
-	if (__builtin_expect(!pawl_cas_acq_rel(&m->arrive, last, mine),
-			     false)) {		   /* [P] */
-		pawl_store_release(&me->ahead, 0); /* [P] */
+	/* Relaxed: the swap releases it. */
+	pawl_store_relaxed(&me->ahead, last);
+	/* arrive is still what has departed, and values do not recur: free. Who
+	 * moved arrive there was seen by [A]. */
+	if (__builtin_expect(!pawl_cas_release(&m->arrive, last, mine), /* [P] */
+			     false)) {
+		/* Relaxed: nobody's record was looked at since. */
+		pawl_store_relaxed(&me->ahead, 0);
 		return false;
 	}
 	region_enter(m, me, mine);

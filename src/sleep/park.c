@@ -113,7 +113,8 @@ static void fence_all_wakers(void)
 
 bool pawl_park_fence(void)
 {
-	bool before = pawl_load_acquire(&nobody) == 0; /* [M] */
+	/* Relaxed: the fence below is at least an acquire. */
+	bool before = pawl_load_relaxed(&nobody) == 0; /* [M] */
 
 	if (pawl_heavy_fence()) /* [H] */
 		return true;

@@ -227,7 +227,8 @@ static int leave_late(struct pawl_bucket *bucket, struct pawl_mutex *m,
 	bool head, asleep = false;
 
 	pawl_bucket_lock(bucket);
-	if (pawl_load_acquire(&me->state) == SLEEPER_GRANTED) { /* [W] */
+	/* Relaxed: granted under the lock that we hold. */
+	if (pawl_load_relaxed(&me->state) == SLEEPER_GRANTED) {
 		pawl_bucket_unlock(bucket);
 		return 0;
 	}

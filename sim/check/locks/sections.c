@@ -4,6 +4,8 @@
 
 #include <sim/runtime.h>
 
+#include <pawl/thread.h>
+
 #include <string.h>
 
 /* sections: every thread locks and unlocks, again and again. */
@@ -73,6 +75,21 @@ OUTSIDE static enum verdict destroy_expected(const struct lock_type *type)
 static void exit_thread(void *argument, int thread)
 {
 	sections_thread(argument, thread);
+	explore_exit();
+}
+
+/* after-exit: a thread whose storage the runtime is done with locks once more, as
+ * destructors do that run later, and then it goes away. */
+static void after_exit_thread(void *argument, int thread)
+{
+	struct check *c = argument;
+
+	check_visit(c, 0);
+	if (thread == 0) {
+		sim_thread_exit(pawl_self());
+		check_visit(c, 0);
+		pawl_self()->exit_arranged = false; /* nobody comes again */
+	}
 	explore_exit();
 }
 
@@ -266,7 +283,9 @@ const struct scenario sections_scenarios[] = {
 	{"destroy", "the last holder frees the lock", 2, 0, 1, 4, always,
 	 destroy_expected, check_set_up, destroy_thread, NULL, .alike = 1},
 	{"exit", "threads exit right after their unlock", 2, 0, 0, 4, always, passes,
-	 sections_set_up, exit_thread, check_finished, .alike = 1},
+	 sections_set_up, exit_thread, check_finished, .for_sleepers = true, .alike = 1},
+	{"after-exit", "a thread locks once more after its exit, and goes", 2, 2, 1, 4,
+	 always, passes, return_set_up, after_exit_thread, check_finished},
 	{"trylock", "trylock against lock and unlock", 2, 0, 0, 4, trylock_applies,
 	 passes, check_set_up, trylock_thread, check_finished},
 	{"nested", "one thread holds two locks, others wait for them", 2, 0, 1, 1, always,
