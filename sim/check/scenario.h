@@ -44,7 +44,8 @@ struct scenario {
 /* What more there is to a scenario for the core checker, sim/cores. */
 struct core_scenario {
 	int threads, episodes;		 /* what ends in seconds */
-	int full_threads, full_episodes; /* what ends in minutes */
+	int full_threads, full_episodes; /* what ends in minutes, with store buffers */
+	bool weak_takes_minutes;	 /* so usually with store buffers only */
 	void (*check)(const struct scenario *scenario, int threads, int episodes,
 		      const struct options *options, struct result *result);
 };
