@@ -456,18 +456,11 @@ static void set_up(void *check)
 
 static void prepare(void *check, int thread)
 {
-	static const uint32_t nowhere = LEASE_NOWHERE;
 	static const char *const names[] = {"flag 0", "flag 1", "flag 2", "flag 3"};
 	struct lease_check *c = check;
 	struct pawl_lease_handle *h = pawl_lease_self();
 
 	cores_label(&h->flag, sizeof(h->flag), names[thread], NULL);
-	if (c->scene->mode == BY_THREAD || c->scene->mode == FENCED)
-		h->told = &nowhere;
-	if (c->scene->mode == FENCED) {
-		h->fenced = true;
-		h->claim.raw = PAWL_LEASE_NO_CLAIM;
-	}
 	if (thread == 0 && !c->scene->starts_free) {
 		acquire(c->shared, 0);
 		if (c->scene->inherited)
@@ -504,8 +497,10 @@ OUTSIDE static void check(const struct scenario *scenario, int threads, int epis
 
 	sim_membarrier_works = scene->mode != FENCED;
 	sim_barriers_aimed = scene->mode == BY_CPU;
+	sim_leases_by_thread = scene->mode == BY_THREAD;
 	cores_explore(&program, options, result);
 	sim_membarrier_works = sim_barriers_aimed = true;
+	sim_leases_by_thread = false;
 }
 
 const struct lock_type lease_types[] = {

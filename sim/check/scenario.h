@@ -72,6 +72,8 @@ extern const struct lock_type scoped_types[];
 extern const struct scenario scoped_scenarios[];
 extern const struct lock_type seqlock_types[];
 extern const struct scenario seqlock_scenarios[];
+extern const struct lock_type handle_types[];
+extern const struct scenario handle_scenarios[];
 extern const struct lock_type lease_types[];
 extern const struct scenario lease_scenarios[];
 extern const struct lock_type semaphore_types[];

@@ -189,9 +189,10 @@ static bool may_read(const struct request *r, int number)
 	case REQUEST_CAS: /* one that fails may look at an old value */
 		return newest || value != r->value;
 	case REQUEST_AWAIT:
-		return wait_is_over(r, value) && (newest || r->order < SIM_AWAIT_CAS);
+		return wait_is_over(r, value) &&
+		       (newest || r->order < SIM_AWAIT_CAS || views.alone != 0);
 	default:
-		return newest;
+		return newest || views.alone != 0;
 	}
 }
 
@@ -237,6 +238,12 @@ static int add_runs(struct choice *choices, int count, int thread)
 	if (kind == REQUEST_COIN) { /* needs no core */
 		choices[count++] = (struct choice){CHOICE_RUN, (uint8_t)thread, 0, 0};
 		choices[count++] = (struct choice){CHOICE_RUN, (uint8_t)thread, 0, 1};
+		return count;
+	}
+	if (kind == REQUEST_FORK) {
+		for (c = 0; c < FORK_WAYS - (machine_model != MODEL_TSO); c++)
+			choices[count++] = (struct choice){CHOICE_RUN, (uint8_t)thread, 0,
+							   (uint8_t)c};
 		return count;
 	}
 	if (task->core >= 0)
@@ -414,6 +421,8 @@ static bool serve_weakly(struct task *task, int more, uint64_t *answer)
 
 	if (fenced)
 		views_full_fence(me, task->core);
+	if (r->word != NULL)
+		views_pin(r->word, more);
 	switch (r->kind) {
 	case REQUEST_CPU:
 		*answer = (uint64_t)more;
@@ -454,6 +463,28 @@ static void forget_old_writes(void)
 	views_tidy(alive);
 }
 
+/* The child of a fork has this thread alone. */
+static void vanish_all_but(int thread, bool without_buffers)
+{
+	int t, c;
+
+	for (c = 0; c < program->cpus; c++) {
+		if (machine.cores[c].thread == thread)
+			continue;
+		if (without_buffers)
+			machine.cores[c].count = 0;
+		drain(&machine.cores[c]);
+		machine.cores[c].thread = -1;
+	}
+	views_leave_alone();
+	for (t = 0; t < program->threads; t++) {
+		if (t == thread)
+			continue;
+		machine.tasks[t].core = -1;
+		machine.tasks[t].request.kind = REQUEST_NONE;
+	}
+}
+
 void machine_perform(const struct choice *choice)
 {
 	struct task *task = &machine.tasks[choice->thread];
@@ -472,6 +503,11 @@ void machine_perform(const struct choice *choice)
 		task->interrupted = true;
 		world_interrupt(choice->thread);
 	} else if (task->request.kind == REQUEST_COIN) {
+		world_answer(choice->thread, answer);
+	} else if (task->request.kind == REQUEST_FORK) {
+		if (choice->more != FORK_PARENT)
+			vanish_all_but(choice->thread,
+				       choice->more == FORK_CHILD_WITHOUT);
 		world_answer(choice->thread, answer);
 	} else {
 		if (task->core != choice->core)

@@ -26,6 +26,7 @@ enum request_kind {
 	REQUEST_AWAIT,
 	REQUEST_CPU,
 	REQUEST_COIN,
+	REQUEST_FORK,
 	REQUEST_NONE, /* it has returned */
 };
 
@@ -77,9 +78,13 @@ enum choice_kind {
 
 enum { NOWHERE = 0xff };
 
+/* Which of the two we follow; and whether the child has what other threads' stores
+ * left in buffers. */
+enum fork { FORK_PARENT, FORK_CHILD, FORK_CHILD_WITHOUT, FORK_WAYS };
+
 struct choice {
 	uint8_t kind, thread, core;
-	/* Barrier: the core it reaches; coin: how it falls. Weak: the write that is
+	/* Barrier: the core it reaches; coin: how it falls; fork: enum fork. Weak: the write that is
 	 * read, or the core that is named. */
 	uint8_t more;
 };

@@ -67,6 +67,11 @@ static void tell_request(FILE *out, const struct request *r, const struct choice
 		fprintf(out, "asks for its core: %d",
 			machine_model == MODEL_WEAK ? choice->more : choice->core);
 		break;
+	case REQUEST_FORK:
+		fputs(choice->more == FORK_PARENT ? "forks: as the parent"
+						  : "forks: as the child",
+		      out);
+		break;
 	case REQUEST_COIN:
 		fputs(choice->more != 0 ? "coin: yes" : "coin: no", out);
 		break;
@@ -91,7 +96,8 @@ static void tell_move(FILE *out, const struct choice *choice)
 	const struct task *task = &machine.tasks[choice->thread];
 	int there;
 
-	if (task->request.kind == REQUEST_COIN || task->core == choice->core)
+	if (task->request.kind == REQUEST_COIN || task->request.kind == REQUEST_FORK ||
+	    task->core == choice->core)
 		return;
 	fprintf(out, "  thread %d  ", choice->thread);
 	if (choice->core == NOWHERE) {

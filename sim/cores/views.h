@@ -16,7 +16,9 @@
 
 #include "cores.h"
 
-enum { MAX_PLACES = 32, MAX_MESSAGES = 128 };
+/* Of each word, a thread finds one of the last so many writes: whoever polls would fill
+ * memory with old ones otherwise. */
+enum { MAX_PLACES = 32, MAX_MESSAGES = 256, STALEST = 12 };
 
 /* For each place, the number of the oldest write that may still be read. */
 typedef uint8_t view __attribute__((vector_size(MAX_PLACES)));
@@ -35,7 +37,8 @@ struct views {
 		view fenced;  /* what it knew at its last full fence */
 		uint8_t seen; /* cores that it has been on since its last one */
 	} threads[CORES_MAX_THREADS];
-	view full; /* what a full fence teaches, and is taught */
+	view full;	/* what a full fence teaches, and is taught */
+	uint64_t alone; /* the child of a fork: who wrote the rest is not there */
 	uint32_t count;
 	struct message messages[MAX_MESSAGES]; /* in the order of their writing */
 };
@@ -56,6 +59,11 @@ uint64_t views_load(int thread, const uint64_t *word, int number, int order);
 void views_store(int thread, uint64_t *word, uint64_t value, int order);
 /* Reads the newest value, which it returns, and writes the next one. */
 uint64_t views_modify(int thread, uint64_t *word, uint64_t value, int order);
+
+/* The child of a fork is alone with some write of each word, not the newest of all:
+ * pages are copied one after the other. Which, is found when it looks: this one. */
+void views_leave_alone(void);
+void views_pin(uint64_t *word, int number);
 
 void views_light_fence(int thread, int core);
 void views_full_fence(int thread, int core);

@@ -88,8 +88,17 @@ static void on_no_stack(const void *p)
 	}
 }
 
+/* Mutants follow pointers that lead nowhere. */
+static void somewhere(const void *p)
+{
+	if ((uintptr_t)p < 1 << 16)
+		cores_fail(VERDICT_ASSERTION,
+			   "a thread uses an address that is nobody's");
+}
+
 static uint64_t load(const uint64_t *p, int order, const void *site)
 {
+	somewhere(p);
 	if (current < 0)
 		return *p;
 	if (!machine_naive && memory_is_private(p, current)) /* M5 */
@@ -244,6 +253,11 @@ static bool one_in(unsigned n, const void *site)
 	(void)n;
 	return current >= 0 &&
 	       ask((struct request){.kind = REQUEST_COIN, .site = site}) != 0;
+}
+
+bool cores_fork(void)
+{
+	return ask((struct request){.kind = REQUEST_FORK}) != FORK_PARENT;
 }
 
 void *cores_allocate(size_t size, size_t alignment)

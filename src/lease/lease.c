@@ -262,14 +262,14 @@ enum pawl_lease_result pawl_lease_recover(struct pawl_lease *l,
 	return PAWL_LEASE_ELSEWHERE;
 }
 
-void pawl_lease_abandon(struct pawl_lease_handle *h)
+void pawl_lease_abandon(struct pawl_lease_handle *h, struct pawl_lease *l)
 {
-	/* Relaxed: the caller is the only one left to store to it. */
-	struct pawl_lease *l = pawl_pointer(pawl_load_relaxed(&h->flag));
 	uint64_t word;
 
-	if (l == NULL)
+	if (l == NULL) {
+		pawl_store_release(&h->flag, 0); /* [R] */
 		return;
+	}
 	pawl_note_releasing(&l->word);
 	/* Ends: all that others do to a lease with somebody inside is to make it
 	 * LIMBO, or to drain it in vain. */
@@ -293,7 +293,8 @@ void pawl_lease_exit(struct pawl_thread *self)
 	self->lease = &pawl_lease_refused;
 	if (h == NULL || h == &pawl_lease_refused)
 		return;
-	pawl_lease_abandon(h);
+	/* Relaxed: our own thread's. */
+	pawl_lease_abandon(h, pawl_pointer(pawl_load_relaxed(&h->flag)));
 	pawl_lease_handle_free(h);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Leases from the inside: what lease.c, the state machine, asks of the rest,
- * which lease_handle.c supplies on real hardware and sim/ in the simulator.
+ * which handle.c supplies on real hardware and sim/ in the simulator.
  */
 #ifndef PAWL_LEASE_LEASES_H
 #define PAWL_LEASE_LEASES_H
@@ -32,6 +32,8 @@ enum lease_count {
 	LEASE_POISONINGS
 };
 void pawl_lease_count(struct pawl_lease_handle *h, enum lease_count what);
+/* Adds up what all handles ever made have counted; returns how many they are. */
+unsigned pawl_lease_sums(uint64_t sums[PAWL_LEASE_COUNTS]);
 
 /* The handle that lease words call id; id is not NOBODY. */
 struct pawl_lease_handle *pawl_lease_handle_of(uint64_t id);
@@ -56,8 +58,8 @@ void pawl_lease_unlock(pawl_atomic64 *guard, uint64_t signals);
 
 /* The end of a handle's owner: poisons what it is inside. */
 void pawl_lease_exit(struct pawl_thread *self);
-/* If h is inside a lease, poisons that and takes h out of it. */
-void pawl_lease_abandon(struct pawl_lease_handle *h);
+/* Takes h out of *l, where it is inside, and poisons that; l may be NULL. */
+void pawl_lease_abandon(struct pawl_lease_handle *h, struct pawl_lease *l);
 
 /* Says what the calling thread's new handle is bound to, by the mode. */
 void pawl_lease_bind(struct pawl_lease_handle *h);
@@ -74,6 +76,10 @@ extern uint64_t pawl_lease_generation;
 void pawl_lease_close(void);
 void pawl_lease_reopen(void);
 bool pawl_lease_closed(void);
+/* What life.c calls: before a fork, after it in the parent, and in the child. */
+void pawl_lease_before_fork(void);
+void pawl_lease_after_fork(void);
+void pawl_lease_forked(void);
 /* Forgets whose breaks had begun; the child of a fork is on its own. */
 void pawl_lease_forget(void);
 
