@@ -26,15 +26,12 @@ bool sim_mutex_polls;
 bool sim_impatient;
 
 bool sim_barriers_aimed = true;
+bool sim_leases_by_thread;
 
 static uint64_t blocks_used;
 
 /* As in src/sleep/spin.c. */
 static const struct pawl_costs first_costs = {.transfer = {100}, .wake = {10000}};
-
-/* Handles, in the order of their threads' first use. */
-static struct pawl_lease_handle lease_handles[SIM_MAX_LEASE_HANDLES];
-static uint32_t lease_handles_used;
 
 void sim_reset(void)
 {
@@ -47,9 +44,8 @@ void sim_reset(void)
 	__builtin_memset(pawl_buckets, 0, sizeof(*pawl_buckets) << PAWL_BUCKET_BITS);
 	__builtin_memset(pawl_hapax_gone, 0, sizeof(*pawl_hapax_gone) << PAWL_GONE_BITS);
 	blocks_used = 0;
-	__builtin_memset(lease_handles, 0, sizeof(lease_handles));
-	lease_handles_used = 0;
 	pawl_costs = first_costs;
+	pawl_lease_generation = 0;
 	pawl_lease_forget();
 }
 
@@ -193,48 +189,36 @@ uint64_t pawl_os_now(void)
 	return sim_clock != NULL ? sim_clock() : 0;
 }
 
-struct pawl_lease_handle *pawl_lease_handle_of(uint64_t id)
+/* What handle.c wants to know of the mode. */
+void pawl_lease_bind(struct pawl_lease_handle *h)
 {
-	if (id >= SIM_MAX_LEASE_HANDLES)
-		pawl_die("somebody looks for the handle of nobody");
-	return &lease_handles[id];
+	static const uint32_t nowhere = LEASE_NOWHERE;
+
+	h->fenced = !sim_membarrier_works;
+	h->told = h->fenced || sim_leases_by_thread ? &nowhere : NULL;
 }
 
-__attribute__((no_sanitize_thread)) struct pawl_lease_handle *pawl_lease_self_slow(void)
+void pawl_lease_mode_forget(void)
 {
-	struct pawl_lease_handle *h = &lease_handles[lease_handles_used];
-
-	if (lease_handles_used == SIM_MAX_LEASE_HANDLES)
-		pawl_die("more threads with leases than the simulator has room for");
-	pawl_at_thread_exit();
-	h->id = lease_handles_used++;
-	h->claim.raw = (uint64_t)PAWL_LEASE_LEASED << PAWL_LEASE_STATE_SHIFT | h->id;
-	return pawl_self()->lease = h;
 }
 
 /* No signal comes but where a scenario has one, and those handlers only acquire. */
-uint64_t pawl_lease_lock(pawl_atomic64 *guard)
+uint64_t pawl_os_block_signals(void)
 {
-	pawl_guard_lock(guard);
 	return 0;
 }
 
-uint64_t pawl_lease_lock_briefly(pawl_atomic64 *guard)
-{
-	return pawl_lease_lock(guard);
-}
-
-void pawl_lease_unlock(pawl_atomic64 *guard, uint64_t signals)
+void pawl_os_restore_signals(uint64_t signals)
 {
 	(void)signals;
-	pawl_guard_unlock(guard);
 }
 
-void pawl_lease_handle_free(struct pawl_lease_handle *h)
+void *pawl_os_reserve(size_t size)
 {
-	(void)h;
+	return sim_engine->allocate(size, _Alignof(struct pawl_lease_handle));
 }
 
+/* Counts are nobody's business here, and each would be a step. */
 void pawl_lease_count(struct pawl_lease_handle *h, enum lease_count what)
 {
 	(void)h, (void)what;

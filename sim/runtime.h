@@ -5,11 +5,10 @@
 
 #include <sim/seam.h>
 
-/* Threads that use leases, in one execution. */
-enum { SIM_MAX_LEASE_HANDLES = 8 };
-
 /* Whether a lease's barrier can go to its CPU alone. */
 extern bool sim_barriers_aimed;
+/* Whether leases are bound to threads, wherever they run. */
+extern bool sim_leases_by_thread;
 
 /* What the clock shows, to the caller; NULL: always 0. */
 extern uint64_t (*sim_clock)(void);

@@ -40,9 +40,8 @@
  *            who sees the flag changed sees the section that ended before.
  *            [B] are compiler fences: their partner is the breaker's barrier, or
  *            that it runs on the same CPU, where program order is enough.
- *            [A] is a look at one's own lease; a lease that was somebody else's
- *            in between has passed through the slow path, which orders it.
- *            [R] pairs with [K].
+ *            [R] pairs with [K]. The look at one's own lease orders nothing: one
+ *            that was somebody else's in between has passed through the slow path.
  * Lifetime   [R] does not touch *l. Drain a lease before it goes away.
  * Checked    pawl check lease, on simulated CPUs, with mutants for each step of the
  *            protocol; tests/runtime/lease.c; tests/soak/leases.c.
@@ -121,6 +120,7 @@ struct pawl_lease_handle {
 	uint32_t slot;			   /* *home, if the thread has no CPU id */
 	bool fenced;
 	struct pawl_lease_handle *free_next;
+	struct pawl_lease *stuck; /* what it was inside of when another thread forked */
 	__attribute__((aligned(64))) pawl_atomic64 counts[PAWL_LEASE_COUNTS];
 };
 
@@ -221,12 +221,12 @@ static inline enum pawl_lease_result pawl_lease_acquire(struct pawl_lease *l,
 	cpu = pawl_cpu_now(h->told);
 	pawl_bare_light_fence(); /* [B] */
 	/* In this order: a lease once lost stays lost, a CPU comes back (I1).
-	 * Relaxed: the claim changes under the heavy fence (I7). */
-	if (__builtin_expect(
-		    (pawl_load_acquire(&l->word) & PAWL_LEASE_BINDING) == /* [A] */
-			    (pawl_load_relaxed(&h->claim) |
-			     cpu << PAWL_LEASE_LESSEE_BITS),
-		    true))
+	 * Relaxed: only we write what is looked for (I2), and who changes it shows
+	 * that by the fence; the claim changes under the heavy fence (I7). */
+	if (__builtin_expect((pawl_load_relaxed(&l->word) & PAWL_LEASE_BINDING) ==
+				     (pawl_load_relaxed(&h->claim) |
+				      cpu << PAWL_LEASE_LESSEE_BITS),
+			     true))
 		return PAWL_LEASE_OK;
 	return pawl_lease_acquire_slow(l, h);
 }
@@ -234,7 +234,7 @@ static inline enum pawl_lease_result pawl_lease_acquire(struct pawl_lease *l,
 /* Requires the caller to be inside *l. */
 static inline void pawl_lease_release(struct pawl_lease *l, struct pawl_lease_handle *h)
 {
-	pawl_note_releasing(&l->word);	 /* to [A], or whoever the runtime lets in */
+	pawl_note_releasing(&l->word);	 /* to ourselves, or whom [W] lets in */
 	pawl_store_release(&h->flag, 0); /* [R] */
 }
 

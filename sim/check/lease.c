@@ -37,6 +37,7 @@ struct scene {
 	bool starts_free; /* else thread 0 has had the lease already, on CPU 0 */
 	bool inherited;	  /* thread 0 is inside, and the parent was draining it */
 	bool has_pool;
+	bool other_poisoned;			  /* the second lease */
 	void (*handler)(void *check, int thread); /* interrupts thread 0 */
 };
 
@@ -131,6 +132,14 @@ static void seize_thread(void *check, int thread)
 		visit(c->shared, 0, acquire_or_seize(c->shared, 0));
 }
 
+static void once_thread(void *check, int thread)
+{
+	struct lease_check *c = check;
+
+	(void)thread;
+	visit(c->shared, 0, acquire_or_seize(c->shared, 0));
+}
+
 /* meet: a break comes between a seize and the lessee. */
 static void meet_thread(void *check, int thread)
 {
@@ -213,6 +222,29 @@ static void inherited_finished(void *check)
 
 	if (c->shared->sections[0] < 2)
 		cores_fail(VERDICT_ASSERTION, "nobody could have the lease any more");
+}
+
+/* other: after a section of one lease, the first thread is at another one, which is
+ * poisoned: whatever its flag says by then, who takes the first lease sees the
+ * section. */
+static void other_thread(void *check, int thread)
+{
+	struct lease_check *c = check;
+	struct shared *s = c->shared;
+
+	visit(s, 0, acquire_or_seize(s, 0));
+	if (thread != 0)
+		return;
+	if (sim_one_in(2)) {
+		acquire(s, 1);
+	} else if (sim_one_in(2)) {
+		pawl_lease_seize(&s->leases[1], pawl_lease_self());
+	} else if (sim_one_in(2)) {
+		pawl_lease_recover(&s->leases[0], pawl_lease_self()); /* it is not */
+	} else {
+		pawl_lease_recover(&s->leases[1], pawl_lease_self());
+		pawl_thread_exit(pawl_self()); /* inside */
+	}
 }
 
 /* handler: a signal handler wants leases, anywhere. */
@@ -413,6 +445,9 @@ static void set_up(void *check)
 		s->users[0] = 1;
 		s->counters[0] = 2;
 	}
+	if (c->scene->other_poisoned)
+		s->leases[1].word.raw = (uint64_t)PAWL_LEASE_POISON
+					<< PAWL_LEASE_STATE_SHIFT;
 	cores_label(&s->leases[0], sizeof(s->leases[0]), "lease", show_word);
 	cores_label(&s->leases[1], sizeof(s->leases[1]), "other lease", show_word);
 	cores_label(s->counters, sizeof(s->counters), "counter", NULL);
@@ -421,18 +456,11 @@ static void set_up(void *check)
 
 static void prepare(void *check, int thread)
 {
-	static const uint32_t nowhere = LEASE_NOWHERE;
 	static const char *const names[] = {"flag 0", "flag 1", "flag 2", "flag 3"};
 	struct lease_check *c = check;
 	struct pawl_lease_handle *h = pawl_lease_self();
 
 	cores_label(&h->flag, sizeof(h->flag), names[thread], NULL);
-	if (c->scene->mode == BY_THREAD || c->scene->mode == FENCED)
-		h->told = &nowhere;
-	if (c->scene->mode == FENCED) {
-		h->fenced = true;
-		h->claim.raw = PAWL_LEASE_NO_CLAIM;
-	}
 	if (thread == 0 && !c->scene->starts_free) {
 		acquire(c->shared, 0);
 		if (c->scene->inherited)
@@ -469,8 +497,10 @@ OUTSIDE static void check(const struct scenario *scenario, int threads, int epis
 
 	sim_membarrier_works = scene->mode != FENCED;
 	sim_barriers_aimed = scene->mode == BY_CPU;
+	sim_leases_by_thread = scene->mode == BY_THREAD;
 	cores_explore(&program, options, result);
 	sim_membarrier_works = sim_barriers_aimed = true;
+	sim_leases_by_thread = false;
 }
 
 const struct lock_type lease_types[] = {
@@ -478,22 +508,32 @@ const struct lock_type lease_types[] = {
 	{.name = NULL},
 };
 
-static const struct scene takeover = {.core = {2, 2, 3, 1, check}, .starts_free = true},
-			  by_cpu = {.core = {2, 1, 2, 2, check}},
-			  by_cid = {.core = {2, 1, 2, 2, check}, .mode = BY_CID},
-			  by_thread = {.core = {2, 1, 3, 1, check}, .mode = BY_THREAD},
-			  fenced = {.core = {2, 1, 3, 1, check}, .mode = FENCED},
-			  interrupted = {.core = {2, 1, 2, 2, check}, .handler = handler},
-			  breaking = {.core = {2, 1, 3, 1, check}},
-			  inherited = {.core = {2, 1, 3, 1, check}, .inherited = true},
-			  meeting = {.core = {3, 1, 3, 1, check}},
-			  pool = {.core = {2, 1, 2, 2, check}, .has_pool = true};
+static const struct scene takeover = {.core = {2, 2, 3, 1, true, check},
+				      .starts_free = true},
+			  by_cpu = {.core = {2, 1, 2, 2, false, check}},
+			  seizing = {.core = {2, 1, 2, 2, true, check}},
+			  by_cid = {.core = {2, 1, 2, 2, true, check}, .mode = BY_CID},
+			  by_thread = {.core = {2, 1, 3, 1, false, check},
+				       .mode = BY_THREAD},
+			  fenced = {.core = {2, 1, 3, 1, false, check}, .mode = FENCED},
+			  interrupted = {.core = {2, 1, 2, 2, true, check},
+					 .handler = handler},
+			  breaking = {.core = {2, 1, 3, 1, true, check}},
+			  inherited = {.core = {2, 1, 3, 1, false, check},
+				       .inherited = true},
+			  meeting = {.core = {3, 1, 3, 1, true, check}},
+			  other = {.core = {2, 1, 2, 1, false, check},
+				   .mode = BY_THREAD,
+				   .other_poisoned = true},
+			  pool = {.core = {2, 1, 2, 2, true, check}, .has_pool = true};
 
 const struct scenario lease_scenarios[] = {
 	{"takeover", "leases pass among the threads of a core", 1, 0, 0, 1, always,
 	 passes, set_up, takeover_thread, NULL, 0, false, false, &takeover.core},
 	{"seize", "leases of other cores are broken, by aimed barriers", 1, 0, 0, 1,
-	 always, passes, set_up, seize_thread, NULL, 0, false, false, &by_cpu.core},
+	 always, passes, set_up, seize_thread, NULL, 0, false, false, &seizing.core},
+	{"once", "the same, where each thread comes once", 2, 2, 1, 1, always, passes,
+	 set_up, once_thread, NULL, 0, false, false, &by_cpu.core},
 	{"seize-all", "the same by barriers to all, as for concurrency ids", 1, 0, 0, 1,
 	 always, passes, set_up, seize_thread, NULL, 0, false, false, &by_cid.core},
 	{"by-thread", "the same, bound to threads", 1, 0, 0, 1, always, passes, set_up,
@@ -511,6 +551,8 @@ const struct scenario lease_scenarios[] = {
 	{"inherited", "a drain that began before a fork ends in the child", 2, 0, 0, 1,
 	 always, passes, set_up, inherited_thread, inherited_finished, 0, false, false,
 	 &inherited.core},
+	{"other", "a section ended when its thread is at another lease", 2, 2, 1, 1,
+	 always, passes, set_up, other_thread, NULL, 0, false, false, &other.core},
 	{"handler", "a signal handler acquires leases anywhere", 1, 0, 0, 1, always,
 	 passes, set_up, handler_thread, NULL, 0, false, false, &interrupted.core},
 	{"exit-inside", "a thread exits inside its section", 2, 0, 1, 1, always, passes,

@@ -19,6 +19,7 @@ const struct checked_object checked_objects[] = {
 	{&scoped_types[0], scoped_scenarios},
 	{&semaphore_types[0], semaphore_scenarios},
 	{&seqlock_types[0], seqlock_scenarios},
+	{&handle_types[0], handle_scenarios},
 	{&lease_types[0], lease_scenarios},
 	{&shared_types[0], shared_scenarios},
 	{NULL, NULL},

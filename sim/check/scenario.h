@@ -44,7 +44,8 @@ struct scenario {
 /* What more there is to a scenario for the core checker, sim/cores. */
 struct core_scenario {
 	int threads, episodes;		 /* what ends in seconds */
-	int full_threads, full_episodes; /* what ends in minutes */
+	int full_threads, full_episodes; /* what ends in minutes, with store buffers */
+	bool weak_takes_minutes;	 /* so usually with store buffers only */
 	void (*check)(const struct scenario *scenario, int threads, int episodes,
 		      const struct options *options, struct result *result);
 };
@@ -71,6 +72,8 @@ extern const struct lock_type scoped_types[];
 extern const struct scenario scoped_scenarios[];
 extern const struct lock_type seqlock_types[];
 extern const struct scenario seqlock_scenarios[];
+extern const struct lock_type handle_types[];
+extern const struct scenario handle_scenarios[];
 extern const struct lock_type lease_types[];
 extern const struct scenario lease_scenarios[];
 extern const struct lock_type semaphore_types[];

@@ -38,6 +38,9 @@ void cores_explore(const struct cores_program *program, const struct options *op
 /* For the checked program, while it runs. */
 
 void *cores_allocate(size_t size, size_t alignment); /* zeroed */
+/* Goes on as the parent, or, true, as the child, where no other thread is. Memory is
+ * that of some moment, or with weak memory of no one moment for all of it. */
+bool cores_fork(void);
 int cores_thread(void); /* -1 while setting up or finishing */
 /* Stops everything with a verdict. On a thread it does not return. */
 void cores_fail(enum verdict verdict, const char *format, ...)

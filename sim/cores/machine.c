@@ -11,6 +11,11 @@
  * call and return. A light fence, which binds the compiler alone, is no step:
  * requests are made in the order of the program anyway.
  *
+ * With weak memory there are views in place of buffers (views.h): a step reads any
+ * write that its thread may see, a switch and a barrier are full fences between two
+ * light ones, and the core that a thread asked for is one that it has been on since
+ * its last light fence. M3 does not hold there: a thread may move before any step.
+ *
  * What is left out, without loss:
  *
  *   M1  A core stands idle only before its first thread. A core whose thread
@@ -36,6 +41,7 @@
 #include <string.h>
 
 struct machine machine;
+enum model machine_model;
 bool machine_naive;
 
 static const struct cores_program *program;
@@ -56,7 +62,7 @@ static void drain(struct core *core)
 	core->count = 0;
 }
 
-uint64_t machine_view(int core, const uint64_t *word)
+static uint64_t view_from(int core, const uint64_t *word)
 {
 	const struct core *c = &machine.cores[core];
 	int i;
@@ -67,12 +73,26 @@ uint64_t machine_view(int core, const uint64_t *word)
 	return *word;
 }
 
+uint64_t machine_view(const struct choice *choice, const uint64_t *word)
+{
+	return machine_model == MODEL_WEAK ? views_value(word, choice->more)
+					   : view_from(choice->core, word);
+}
+
+uint64_t machine_own(int thread, const uint64_t *word)
+{
+	int core = machine.tasks[thread].core;
+
+	return core < 0 ? *word : view_from(core, word);
+}
+
 void machine_start(const struct cores_program *p)
 {
 	int t, c;
 
 	program = p;
 	memset(&machine, 0, sizeof(machine));
+	views_start();
 	for (c = 0; c < CORES_MAX_CPUS; c++)
 		machine.cores[c].thread = -1;
 	for (t = 0; t < CORES_MAX_THREADS; t++) {
@@ -120,6 +140,14 @@ static bool wait_is_over(const struct request *r, uint64_t value)
 	}
 }
 
+/* Whether a barrier changes anything there. */
+static bool is_busy(int core)
+{
+	const struct core *c = &machine.cores[core];
+
+	return machine_model == MODEL_WEAK ? c->thread >= 0 : c->count > 0;
+}
+
 static int add_run(struct choice *choices, int count, int thread, int core)
 {
 	const struct task *task = &machine.tasks[thread];
@@ -127,7 +155,7 @@ static int add_run(struct choice *choices, int count, int thread, int core)
 	unsigned behind = r->behind;
 	int c, reached = 0;
 
-	if (r->kind == REQUEST_AWAIT && !wait_is_over(r, machine_view(core, r->word)))
+	if (r->kind == REQUEST_AWAIT && !wait_is_over(r, view_from(core, r->word)))
 		return count;
 	if (r->kind == REQUEST_STORE && core == task->core &&
 	    machine.cores[core].count == BUFFER_SIZE)
@@ -135,7 +163,7 @@ static int add_run(struct choice *choices, int count, int thread, int core)
 	if (r->kind == REQUEST_BARRIER) {
 		for (c = 0; c < program->cpus; c++) {
 			if (c == core || c == task->core || (behind >> c & 1) == 0 ||
-			    machine.cores[c].count == 0)
+			    !is_busy(c))
 				continue;
 			choices[count++] = (struct choice){CHOICE_RUN, (uint8_t)thread,
 							   (uint8_t)core, (uint8_t)c};
@@ -149,10 +177,62 @@ static int add_run(struct choice *choices, int count, int thread, int core)
 	return count;
 }
 
+/* Whether reading this write would be a step of the thread. */
+static bool may_read(const struct request *r, int number)
+{
+	uint64_t value = views_value(r->word, number);
+	bool newest = number == views_newest(r->word);
+
+	switch (r->kind) {
+	case REQUEST_LOAD:
+		return true;
+	case REQUEST_CAS: /* one that fails may look at an old value */
+		return newest || value != r->value;
+	case REQUEST_AWAIT:
+		return wait_is_over(r, value) &&
+		       (newest || r->order < SIM_AWAIT_CAS || views.alone != 0);
+	default:
+		return newest || views.alone != 0;
+	}
+}
+
+/* A step for each thing that the thread may see. */
+static int add_weak_run(struct choice *choices, int count, int thread, int core)
+{
+	const struct request *r = &machine.tasks[thread].request;
+	unsigned seen = views.threads[thread].seen | 1u << core;
+	struct choice choice = {CHOICE_RUN, (uint8_t)thread, (uint8_t)core, 0};
+	int c, number;
+
+	if (r->kind == REQUEST_BARRIER)
+		return add_run(choices, count, thread, core);
+	if (r->kind == REQUEST_CPU) {
+		for (c = 0; c < program->cpus; c++) {
+			choice.more = (uint8_t)c;
+			if ((seen >> c & 1) != 0)
+				choices[count++] = choice;
+		}
+		return count;
+	}
+	if (r->word == NULL) {
+		choices[count++] = choice;
+		return count;
+	}
+	for (number = views_newest(r->word); number >= views_oldest(thread, r->word);
+	     number--) {
+		choice.more = (uint8_t)number;
+		if (may_read(r, number) && count < MAX_CHOICES)
+			choices[count++] = choice;
+	}
+	return count;
+}
+
 static int add_runs(struct choice *choices, int count, int thread)
 {
 	const struct task *task = &machine.tasks[thread];
 	enum request_kind kind = task->request.kind;
+	int (*add)(struct choice *, int, int,
+		   int) = machine_model == MODEL_WEAK ? add_weak_run : add_run;
 	int c;
 
 	if (kind == REQUEST_COIN) { /* needs no core */
@@ -160,13 +240,20 @@ static int add_runs(struct choice *choices, int count, int thread)
 		choices[count++] = (struct choice){CHOICE_RUN, (uint8_t)thread, 0, 1};
 		return count;
 	}
+	if (kind == REQUEST_FORK) {
+		for (c = 0; c < FORK_WAYS - (machine_model != MODEL_TSO); c++)
+			choices[count++] = (struct choice){CHOICE_RUN, (uint8_t)thread, 0,
+							   (uint8_t)c};
+		return count;
+	}
 	if (task->core >= 0)
-		count = add_run(choices, count, thread, task->core);
-	if (task->core >= 0 && kind != REQUEST_CPU && kind != REQUEST_STORE)
+		count = add(choices, count, thread, task->core);
+	if (task->core >= 0 && kind != REQUEST_CPU && kind != REQUEST_STORE &&
+	    machine_model != MODEL_WEAK)
 		return count; /* M3 */
 	for (c = 0; c < program->cpus; c++)
 		if (c != task->core)
-			count = add_run(choices, count, thread, c);
+			count = add(choices, count, thread, c);
 	return count;
 }
 
@@ -241,12 +328,16 @@ static void move(int thread, int to)
 	if (to != NOWHERE) {
 		struct core *core = &machine.cores[to];
 
-		if (core->thread >= 0)
+		if (core->thread >= 0) {
 			machine.tasks[core->thread].core = -1;
+			views_interrupt(core->thread);
+		}
 		drain(core);
 		core->thread = (int8_t)thread;
 		task->core = (int8_t)to;
+		views.threads[thread].seen |= (uint8_t)(1u << to);
 	}
+	views_interrupt(thread);
 }
 
 /* Returns false if the barrier has not reached all cores yet. */
@@ -257,11 +348,13 @@ static bool reach(struct request *r, int core)
 	if (machine_naive && r->behind == 0)
 		return true;
 	drain(&machine.cores[core]);
+	if (machine.cores[core].thread >= 0)
+		views_interrupt(machine.cores[core].thread);
 	r->behind &= ~(1u << core);
 	if (machine_naive)
 		return false;
 	for (c = 0; c < program->cpus; c++)
-		if (machine.cores[c].count == 0)
+		if (!is_busy(c))
 			r->behind &= ~(1u << c); /* M4 */
 	return r->behind == 0;
 }
@@ -278,19 +371,19 @@ static bool serve(struct task *task, int more, uint64_t *answer)
 		*answer = (uint64_t)task->core;
 		return true;
 	case REQUEST_LOAD:
-		*answer = machine_view(task->core, r->word);
+		*answer = view_from(task->core, r->word);
 		return true;
 	case REQUEST_STORE:
 		core->buffer[core->count].word = r->word;
 		core->buffer[core->count++].value = r->value;
-		if (r->order == SIM_SEQ_CST)
+		if (r->order == SIM_SEQ_CST || machine_model == MODEL_SC)
 			drain(core);
 		return true;
 	case REQUEST_BARRIER:
 		drain(core);
 		return reach(r, more);
 	case REQUEST_AWAIT:
-		*answer = machine_view(task->core, r->word);
+		*answer = view_from(task->core, r->word);
 		if (r->order == SIM_AWAIT_CAS || r->order == SIM_AWAIT_EQ_RMW ||
 		    r->order == SIM_AWAIT_NE_RMW)
 			drain(core);
@@ -306,6 +399,89 @@ static bool serve(struct task *task, int more, uint64_t *answer)
 		world_write(r->word, world_update(r, old));
 		*answer = old;
 		return true;
+	}
+}
+
+static bool is_cas(const struct request *r)
+{
+	return r->kind == REQUEST_CAS ||
+	       (r->kind == REQUEST_AWAIT && r->order == SIM_AWAIT_CAS);
+}
+
+/* The same with views, of which a sequentially consistent access has a full fence on
+ * either side. */
+static bool serve_weakly(struct task *task, int more, uint64_t *answer)
+{
+	struct request *r = &task->request;
+	int me = (int)(task - machine.tasks);
+	int order = r->kind == REQUEST_AWAIT ? r->other : r->order;
+	bool fenced = r->kind == REQUEST_FENCE || r->kind == REQUEST_BARRIER ||
+		      order == SIM_SEQ_CST,
+	     done = true;
+
+	if (fenced)
+		views_full_fence(me, task->core);
+	if (r->word != NULL)
+		views_pin(r->word, more);
+	switch (r->kind) {
+	case REQUEST_CPU:
+		*answer = (uint64_t)more;
+		break;
+	case REQUEST_STORE:
+		views_store(me, r->word, r->value, order);
+		break;
+	case REQUEST_BARRIER:
+		done = reach(r, more);
+		break;
+	case REQUEST_FENCE:
+		break;
+	case REQUEST_EXCHANGE:
+	case REQUEST_ADD:
+		*answer = views_modify(me, r->word, world_update(r, *r->word), order);
+		break;
+	default: /* looks at something, at least */
+		*answer = views_value(r->word, more);
+		if (is_cas(r) && *answer == r->value)
+			views_modify(me, r->word, r->to, order);
+		else
+			views_load(me, r->word, more,
+				   r->kind == REQUEST_CAS ? r->other : order);
+	}
+	if (fenced)
+		views_full_fence(me, task->core);
+	return done;
+}
+
+static void forget_old_writes(void)
+{
+	unsigned alive = 0;
+	int t;
+
+	for (t = 0; t < program->threads; t++)
+		if (machine.tasks[t].request.kind != REQUEST_NONE)
+			alive |= 1u << t;
+	views_tidy(alive);
+}
+
+/* The child of a fork has this thread alone. */
+static void vanish_all_but(int thread, bool without_buffers)
+{
+	int t, c;
+
+	for (c = 0; c < program->cpus; c++) {
+		if (machine.cores[c].thread == thread)
+			continue;
+		if (without_buffers)
+			machine.cores[c].count = 0;
+		drain(&machine.cores[c]);
+		machine.cores[c].thread = -1;
+	}
+	views_leave_alone();
+	for (t = 0; t < program->threads; t++) {
+		if (t == thread)
+			continue;
+		machine.tasks[t].core = -1;
+		machine.tasks[t].request.kind = REQUEST_NONE;
 	}
 }
 
@@ -328,14 +504,26 @@ void machine_perform(const struct choice *choice)
 		world_interrupt(choice->thread);
 	} else if (task->request.kind == REQUEST_COIN) {
 		world_answer(choice->thread, answer);
+	} else if (task->request.kind == REQUEST_FORK) {
+		if (choice->more != FORK_PARENT)
+			vanish_all_but(choice->thread,
+				       choice->more == FORK_CHILD_WITHOUT);
+		world_answer(choice->thread, answer);
 	} else {
 		if (task->core != choice->core)
 			move(choice->thread, choice->core);
-		if (!serve(task, choice->more, &answer))
+		if (machine_model == MODEL_WEAK
+			    ? !serve_weakly(task, choice->more, &answer)
+			    : !serve(task, choice->more, &answer))
 			return;
 		world_answer(choice->thread, answer);
+		if (machine_model == MODEL_WEAK)
+			forget_old_writes();
 	}
-	if (task->request.kind == REQUEST_NONE && task->core >= 0) {
+	/* With views, who is done stays until somebody else comes: a switch that is
+	 * still to be. */
+	if (task->request.kind == REQUEST_NONE && task->core >= 0 &&
+	    machine_model != MODEL_WEAK) {
 		machine.cores[task->core].thread = -1;
 		task->core = -1;
 	}
@@ -394,5 +582,7 @@ uint64_t machine_hash(uint64_t seed)
 				   place + BUFFER_SIZE + i);
 		place += 2 * BUFFER_SIZE;
 	}
+	if (machine_model == MODEL_WEAK)
+		sum += views_hash(seed);
 	return mix(sum, seed);
 }

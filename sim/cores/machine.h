@@ -9,10 +9,11 @@
 
 #include "cores.h"
 #include "memory.h"
+#include "views.h"
 
 #include <stdio.h>
 
-enum { BUFFER_SIZE = 12, MAX_CHOICES = 36 };
+enum { BUFFER_SIZE = 12, MAX_CHOICES = 62 };
 
 enum request_kind {
 	REQUEST_LOAD,
@@ -25,6 +26,7 @@ enum request_kind {
 	REQUEST_AWAIT,
 	REQUEST_CPU,
 	REQUEST_COIN,
+	REQUEST_FORK,
 	REQUEST_NONE, /* it has returned */
 };
 
@@ -32,6 +34,7 @@ enum request_kind {
 struct request {
 	enum request_kind kind;
 	int order;	 /* or kind of wait */
+	int other;	 /* order of a wait, or of a cas that fails */
 	unsigned behind; /* barrier: cores that it has still to reach */
 	uint64_t *word;
 	uint64_t value, to;
@@ -75,11 +78,19 @@ enum choice_kind {
 
 enum { NOWHERE = 0xff };
 
+/* Which of the two we follow; and whether the child has what other threads' stores
+ * left in buffers. */
+enum fork { FORK_PARENT, FORK_CHILD, FORK_CHILD_WITHOUT, FORK_WAYS };
+
 struct choice {
 	uint8_t kind, thread, core;
-	uint8_t more; /* barrier: the core it reaches; coin: how it falls */
+	/* Barrier: the core it reaches; coin: how it falls; fork: enum fork. Weak: the write that is
+	 * read, or the core that is named. */
+	uint8_t more;
 };
 
+/* Of memory: buffers (TSO), none (SC), or views in their place (weak). */
+extern enum model machine_model;
 /* Leaves out nothing, M1 to M5: the search's own test. */
 extern bool machine_naive;
 
@@ -104,8 +115,9 @@ void machine_put_stack(int thread, const void *live, size_t size);
 uint64_t machine_hash(uint64_t seed);
 uint64_t machine_hash_words(uint64_t seed, const uint64_t *words, size_t count);
 
-/* What a thread on this core would read. */
-uint64_t machine_view(int core, const uint64_t *word);
+/* What the choice's thread would read on its core. */
+uint64_t machine_view(const struct choice *choice, const uint64_t *word);
+uint64_t machine_own(int thread, const uint64_t *word); /* if nobody else writes it */
 
 /* Writes a line about a choice, which is performed next. */
 void trace_tell(FILE *out, const struct choice *choice);

@@ -43,7 +43,7 @@ static size_t slot_of(const uint64_t *word)
 static struct use {
 	const uint64_t *word;
 	uint8_t writers, readers; /* threads; readers that rely on its privacy */
-	bool shared;
+	uint8_t shared;		  /* readers that may not: others write it */
 } uses[SLOTS];
 static bool conflict;
 
@@ -62,11 +62,13 @@ bool memory_is_private(const uint64_t *word, int thread)
 	struct use *use = use_of(word);
 	uint8_t me = (uint8_t)(1 << thread);
 
-	if (use->shared)
+	if ((use->shared & me) != 0)
 		return false;
 	use->readers |= me;
-	if ((use->writers & ~me) != 0)
-		use->shared = conflict = true;
+	if ((use->writers & ~me) != 0) {
+		use->shared |= me;
+		conflict = true;
+	}
 	return true;
 }
 
@@ -74,10 +76,11 @@ void memory_note_writer(const uint64_t *word, int thread)
 {
 	struct use *use = use_of(word);
 	uint8_t me = (uint8_t)(1 << thread);
+	uint8_t misled = (uint8_t)(use->readers & ~me & ~use->shared);
 
 	use->writers |= me;
-	if ((use->readers & ~me) != 0 && !use->shared)
-		use->shared = conflict = true;
+	use->shared |= misled;
+	conflict |= misled != 0;
 }
 
 bool memory_conflict(void)

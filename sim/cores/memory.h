@@ -31,8 +31,8 @@ void memory_forget_words(void);
 
 /*
  * Words that one thread alone writes. A word is taken to be private to each of
- * its readers until that turns out wrong: then memory_conflict is true, the
- * word counts as shared from then on, and all must begin anew.
+ * its readers until that turns out wrong: then memory_conflict is true, the word
+ * counts as shared for that reader from then on, and all must begin anew.
  */
 bool memory_is_private(const uint64_t *word, int thread);
 void memory_note_writer(const uint64_t *word, int thread);

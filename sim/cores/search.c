@@ -27,7 +27,8 @@ struct frame {
 	struct saved stacks[CORES_MAX_THREADS];
 	struct machine machine;
 	size_t word_count;
-	uint64_t words[]; /* and then the stack that is its own */
+	size_t views_size;
+	uint64_t words[]; /* then the views, and the stack that is its own */
 };
 
 static const size_t path_size = 1u << 30; /* address space, not memory */
@@ -82,7 +83,7 @@ static uint64_t fingerprint(const struct saved *stacks)
 static bool push(const struct saved *stacks, int changed)
 {
 	struct frame *f = (struct frame *)top_end;
-	size_t i, needed = sizeof(*f) + tracked_count * sizeof(uint64_t);
+	size_t i, needed = sizeof(*f) + tracked_count * sizeof(uint64_t) + views_size();
 	int t;
 
 	for (t = 0; t < threads; t++)
@@ -96,6 +97,9 @@ static bool push(const struct saved *stacks, int changed)
 	for (i = 0; i < tracked_count; i++)
 		f->words[i] = *tracked[i].word;
 	top_end = (char *)&f->words[tracked_count];
+	f->views_size = views_size();
+	memcpy(top_end, &views, f->views_size);
+	top_end += f->views_size;
 	for (t = 0; t < threads; t++) {
 		f->stacks[t] = stacks[t];
 		if (t != changed && top != NULL)
@@ -120,6 +124,7 @@ static void restore(const struct frame *f)
 	size_t i;
 
 	machine = f->machine;
+	memcpy(&views, &f->words[f->word_count], f->views_size);
 	for (i = 0; i < f->word_count; i++)
 		*tracked[i].word = f->words[i];
 	for (; i < tracked_count; i++)
@@ -171,7 +176,8 @@ static bool start(const struct cores_program *program)
 }
 
 /* A choice in a token: one digit, where there was a choice. */
-static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+static const char digits[] =
+	"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 static void write_choices(char *to, int again)
 {
@@ -328,6 +334,7 @@ void cores_explore(const struct cores_program *program, const struct options *op
 	double since = now();
 	int again;
 
+	machine_model = options->model;
 	machine_naive = options->naive;
 	stuck_is_fine = options->stuck_is_complete;
 	memset(result, 0, sizeof(*result));

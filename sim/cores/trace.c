@@ -5,12 +5,12 @@
 #include <sim/explore/lines.h>
 #include <sim/seam.h>
 
-static void tell_modification(FILE *out, const struct request *r, int core,
-			      const char *place)
+static void tell_modification(FILE *out, const struct request *r,
+			      const struct choice *choice, const char *place)
 {
 	char old[64], to[64];
 
-	memory_show_value(r->word, machine_view(core, r->word), old, sizeof(old));
+	memory_show_value(r->word, machine_view(choice, r->word), old, sizeof(old));
 	memory_show_value(r->word, r->value, to, sizeof(to));
 	switch (r->kind) {
 	case REQUEST_EXCHANGE:
@@ -21,7 +21,7 @@ static void tell_modification(FILE *out, const struct request *r, int core,
 			(unsigned long long)r->value);
 		break;
 	default:
-		if (machine_view(core, r->word) != r->value) {
+		if (machine_view(choice, r->word) != r->value) {
 			fprintf(out, "cas  %s: %s, fails: wants %s", place, old, to);
 			break;
 		}
@@ -39,7 +39,7 @@ static void tell_request(FILE *out, const struct request *r, const struct choice
 		memory_show_value(r->word,
 				  r->kind == REQUEST_STORE
 					  ? r->value
-					  : machine_view(choice->core, r->word),
+					  : machine_view(choice, r->word),
 				  value, sizeof(value));
 	}
 	switch (r->kind) {
@@ -48,7 +48,9 @@ static void tell_request(FILE *out, const struct request *r, const struct choice
 		break;
 	case REQUEST_STORE:
 		fprintf(out, "store  %s = %s%s", place, value,
-			r->order == SIM_SEQ_CST ? ", and drains" : "  (into the buffer)");
+			machine_model != MODEL_TSO ? ""
+			: r->order == SIM_SEQ_CST  ? ", and drains"
+						   : "  (into the buffer)");
 		break;
 	case REQUEST_AWAIT:
 		fprintf(out, "await  %s: %s", place, value);
@@ -59,16 +61,22 @@ static void tell_request(FILE *out, const struct request *r, const struct choice
 	case REQUEST_BARRIER:
 		fputs("barrier", out);
 		if (choice->more != choice->core)
-			fprintf(out, ", drains core %d", choice->more);
+			fprintf(out, ", reaches core %d", choice->more);
 		break;
 	case REQUEST_CPU:
-		fprintf(out, "asks for its core: %d", choice->core);
+		fprintf(out, "asks for its core: %d",
+			machine_model == MODEL_WEAK ? choice->more : choice->core);
+		break;
+	case REQUEST_FORK:
+		fputs(choice->more == FORK_PARENT ? "forks: as the parent"
+						  : "forks: as the child",
+		      out);
 		break;
 	case REQUEST_COIN:
 		fputs(choice->more != 0 ? "coin: yes" : "coin: no", out);
 		break;
 	default:
-		tell_modification(out, r, choice->core, place);
+		tell_modification(out, r, choice, place);
 	}
 }
 
@@ -88,7 +96,8 @@ static void tell_move(FILE *out, const struct choice *choice)
 	const struct task *task = &machine.tasks[choice->thread];
 	int there;
 
-	if (task->request.kind == REQUEST_COIN || task->core == choice->core)
+	if (task->request.kind == REQUEST_COIN || task->request.kind == REQUEST_FORK ||
+	    task->core == choice->core)
 		return;
 	fprintf(out, "  thread %d  ", choice->thread);
 	if (choice->core == NOWHERE) {
@@ -126,5 +135,8 @@ void trace_tell(FILE *out, const struct choice *choice)
 	fprintf(out, "  thread %d on core %d  %-26s ", choice->thread, choice->core,
 		line);
 	tell_request(out, r, choice);
+	if (machine_model == MODEL_WEAK && r->word != NULL &&
+	    choice->more < views_newest(r->word))
+		fprintf(out, "  [old: %d later]", views_newest(r->word) - choice->more);
 	fputc('\n', out);
 }

@@ -88,16 +88,23 @@ static void on_no_stack(const void *p)
 	}
 }
 
+/* Mutants follow pointers that lead nowhere. */
+static void somewhere(const void *p)
+{
+	if ((uintptr_t)p < 1 << 16)
+		cores_fail(VERDICT_ASSERTION,
+			   "a thread uses an address that is nobody's");
+}
+
 static uint64_t load(const uint64_t *p, int order, const void *site)
 {
+	somewhere(p);
 	if (current < 0)
 		return *p;
-	if (!machine_naive && memory_is_private(p, current)) { /* M5 */
-		int core = machine.tasks[current].core;
-
-		return core < 0 ? *p : machine_view(core, p);
-	}
-	return ask((struct request){REQUEST_LOAD, order, 0, (uint64_t *)p, 0, 0, site});
+	if (!machine_naive && memory_is_private(p, current)) /* M5 */
+		return machine_own(current, p);
+	return ask(
+		(struct request){REQUEST_LOAD, order, 0, 0, (uint64_t *)p, 0, 0, site});
 }
 
 static void store(uint64_t *p, uint64_t value, int order, const void *site)
@@ -108,7 +115,7 @@ static void store(uint64_t *p, uint64_t value, int order, const void *site)
 	}
 	on_no_stack(p);
 	memory_note_writer(p, current);
-	ask((struct request){REQUEST_STORE, order, 0, p, value, 0, site});
+	ask((struct request){REQUEST_STORE, order, 0, 0, p, value, 0, site});
 }
 
 uint64_t world_update(const struct request *r, uint64_t old)
@@ -139,19 +146,19 @@ static uint64_t modify(struct request request)
 
 static uint64_t exchange(uint64_t *p, uint64_t value, int order, const void *site)
 {
-	return modify((struct request){REQUEST_EXCHANGE, order, 0, p, value, 0, site});
+	return modify((struct request){REQUEST_EXCHANGE, order, 0, 0, p, value, 0, site});
 }
 
 static bool cas(uint64_t *p, uint64_t from, uint64_t to, int order, int failure_order,
 		const void *site)
 {
-	(void)failure_order;
-	return modify((struct request){REQUEST_CAS, order, 0, p, from, to, site}) == from;
+	return modify((struct request){REQUEST_CAS, order, failure_order, 0, p, from, to,
+				       site}) == from;
 }
 
 static uint64_t fetch_add(uint64_t *p, uint64_t n, int order, const void *site)
 {
-	return modify((struct request){REQUEST_ADD, order, 0, p, n, 0, site});
+	return modify((struct request){REQUEST_ADD, order, 0, 0, p, n, 0, site});
 }
 
 static void fence(enum sim_fence kind, const void *site)
@@ -159,7 +166,14 @@ static void fence(enum sim_fence kind, const void *site)
 	struct request request = {
 		.kind = REQUEST_FENCE, .order = (int)kind, .site = site};
 
-	if (current < 0 || (kind != SIM_FENCE_HEAVY && kind != SIM_FENCE_FULL))
+	if (current < 0)
+		return;
+	if (machine_model == MODEL_WEAK && kind == SIM_FENCE_LIGHT)
+		views_light_fence(current, machine.tasks[current].core);
+	else if (machine_model == MODEL_WEAK && kind > SIM_FENCE_FULL)
+		cores_fail(VERDICT_ASSERTION, "a fence that is not full, which the core "
+					      "model does not follow");
+	if (kind != SIM_FENCE_HEAVY && kind != SIM_FENCE_FULL)
 		return;
 	if (kind == SIM_FENCE_HEAVY) {
 		request.kind = REQUEST_BARRIER;
@@ -188,12 +202,12 @@ static unsigned cpu(const void *site)
 static uint64_t await(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t to,
 		      int order, const void *site)
 {
-	(void)order;
 	if (current < 0)
 		return *p;
 	if (kind == SIM_AWAIT_CAS)
 		memory_note_writer(p, current);
-	return ask((struct request){REQUEST_AWAIT, (int)kind, 0, p, value, to, site});
+	return ask(
+		(struct request){REQUEST_AWAIT, (int)kind, order, 0, p, value, to, site});
 }
 
 static bool no_sleep(const uint64_t *p, uint64_t expected, bool timed, const void *site)
@@ -239,6 +253,11 @@ static bool one_in(unsigned n, const void *site)
 	(void)n;
 	return current >= 0 &&
 	       ask((struct request){.kind = REQUEST_COIN, .site = site}) != 0;
+}
+
+bool cores_fork(void)
+{
+	return ask((struct request){.kind = REQUEST_FORK}) != FORK_PARENT;
 }
 
 void *cores_allocate(size_t size, size_t alignment)

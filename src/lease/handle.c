@@ -8,7 +8,6 @@
  * lease/lease.c, and [D] pairs with [F] of lease/shards.c: who has not seen that claims
  * are withdrawn and all is closed is seen inside.
  */
-#include "sleep/fences.h"
 #include "lease/leases.h"
 #include "sleep/parking.h"
 
@@ -53,12 +52,6 @@ void pawl_lease_unlock(pawl_atomic64 *guard, uint64_t signals)
 struct pawl_lease_handle *pawl_lease_handle_of(uint64_t id)
 {
 	return &table.chunks[id / CHUNK][id % CHUNK];
-}
-
-void pawl_lease_count(struct pawl_lease_handle *h, enum lease_count what)
-{
-	/* Relaxed: only its owner counts, and who reads wants no order. */
-	pawl_store_relaxed(&h->counts[what], pawl_load_relaxed(&h->counts[what]) + 1);
 }
 
 static uint64_t claim_of(const struct pawl_lease_handle *h)
@@ -134,31 +127,18 @@ void pawl_lease_handle_free(struct pawl_lease_handle *h)
 	pawl_lease_unlock(&table.lock, signals);
 }
 
-void pawl_lease_stats(struct pawl_lease_stats *stats)
+unsigned pawl_lease_sums(uint64_t sums[PAWL_LEASE_COUNTS])
 {
-	struct pawl_fence_stats fences;
-	uint64_t sums[PAWL_LEASE_COUNTS] = {0}, signals;
-	unsigned id, what;
+	uint64_t signals = pawl_lease_lock(&table.lock);
+	unsigned id, what, made = table.made;
 
-	pawl_fence_stats(&fences);
-	signals = pawl_lease_lock(&table.lock);
-	for (id = 0; id < table.made; id++)
+	for (id = 0; id < made; id++)
 		for (what = 0; what < PAWL_LEASE_COUNTS; what++)
 			/* Relaxed: a count. */
 			sums[what] += pawl_load_relaxed(
 				&pawl_lease_handle_of(id)->counts[what]);
-	stats->handles = table.made;
 	pawl_lease_unlock(&table.lock, signals);
-	stats->mode = pawl_lease_mode();
-	stats->takeovers = sums[LEASE_TAKEOVERS];
-	stats->finishes = sums[LEASE_FINISHES];
-	stats->breaks = sums[LEASE_BREAKS];
-	stats->hostages = sums[LEASE_HOSTAGES];
-	stats->nested = sums[LEASE_NESTINGS];
-	stats->poisoned = sums[LEASE_POISONINGS];
-	stats->barriers = fences.barriers;
-	stats->joined = fences.joined;
-	stats->barrier_ns = fences.ns;
+	return made;
 }
 
 /*
@@ -166,20 +146,24 @@ void pawl_lease_stats(struct pawl_lease_stats *stats)
  * not even one moment for all of it. So before that moment everybody must be out:
  * all claims are withdrawn (I7), the slow path is closed, and one heavy fence
  * later whoever is still inside shows it. Who stays longer than FORK_NS finds
- * his lease poisoned in the child, and only there.
+ * his lease poisoned in the child, and only there. The child goes by what we saw
+ * before the fork, not by the flags that it finds: a flag may be up for a moment by
+ * who tries in vain, or down by who left when half of his section was copied.
  */
 enum { FORK_NS = 50 * 1000 * 1000 };
 
+/* Notes who is inside of what. */
 static bool somebody_inside(const struct pawl_lease_handle *mine)
 {
 	uint64_t signals = pawl_lease_lock(&table.lock);
 	bool inside = false;
 	unsigned id;
 
-	for (id = 0; id < table.made && !inside; id++) {
-		const struct pawl_lease_handle *h = pawl_lease_handle_of(id);
+	for (id = 0; id < table.made; id++) {
+		struct pawl_lease_handle *h = pawl_lease_handle_of(id);
 
-		inside = h != mine && pawl_load_acquire(&h->flag) != 0; /* [K] */
+		h->stuck = pawl_pointer(pawl_load_acquire(&h->flag)); /* [K] */
+		inside |= h != mine && h->stuck != NULL;
 	}
 	pawl_lease_unlock(&table.lock, signals);
 	return inside;
@@ -242,7 +226,7 @@ void pawl_lease_forked(void)
 		h->id = id;
 		if (h == mine)
 			continue;
-		pawl_lease_abandon(h);
+		pawl_lease_abandon(h, h->stuck);
 		pawl_lease_handle_free(h);
 	}
 	table.made = id;

@@ -32,6 +32,8 @@ enum lease_count {
 	LEASE_POISONINGS
 };
 void pawl_lease_count(struct pawl_lease_handle *h, enum lease_count what);
+/* Adds up what all handles ever made have counted; returns how many they are. */
+unsigned pawl_lease_sums(uint64_t sums[PAWL_LEASE_COUNTS]);
 
 /* The handle that lease words call id; id is not NOBODY. */
 struct pawl_lease_handle *pawl_lease_handle_of(uint64_t id);
@@ -60,8 +62,8 @@ uint64_t pawl_lease_lock_briefly(pawl_atomic64 *guard);
 
 /* The end of a handle's owner: poisons what it is inside. */
 void pawl_lease_exit(struct pawl_thread *self);
-/* If h is inside a lease, poisons that and takes h out of it. */
-void pawl_lease_abandon(struct pawl_lease_handle *h);
+/* Takes h out of *l, where it is inside, and poisons that; l may be NULL. */
+void pawl_lease_abandon(struct pawl_lease_handle *h, struct pawl_lease *l);
 
 /* Says what the calling thread's new handle is bound to, by the mode. */
 void pawl_lease_bind(struct pawl_lease_handle *h);

@@ -47,13 +47,13 @@ static enum turn look(struct region *r, struct region_mutex *m, uint64_t *ahead,
 		 * that was done in its name happened before, by [G]. */
 		if (pawl_load_relaxed(&m->depart) == *ahead)
 			return TURN_FREE;
-		if (pawl_load_relaxed(&m->owner) == *ahead)
+		if (pawl_load_relaxed(&m->owner) == *ahead) /* Relaxed: likewise */
 			return TURN_DEAD;
 		/* Relaxed, both: who has said so in its ahead finds them as they
 		 * were left (M4); who only tries may find those of another life,
 		 * and then arrive is not what it was. */
 		further = pawl_load_relaxed(&agent->ahead);
-		if (pawl_load_relaxed(&agent->value) != *ahead)
+		if (pawl_load_relaxed(&agent->value) != *ahead) /* Relaxed: likewise */
 			return TURN_LOST;
 		*ahead = further;
 	}

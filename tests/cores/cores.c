@@ -25,6 +25,7 @@ enum {
 };
 
 static unsigned outcomes;
+static enum model model = MODEL_TSO;
 
 static void note(const struct litmus_words *w)
 {
@@ -34,7 +35,7 @@ static void note(const struct litmus_words *w)
 static struct result explore_program(const struct cores_program *program)
 {
 	static struct result result;
-	struct options options = {.keep_trace = false};
+	struct options options = {.model = model};
 
 	cores_explore(program, &options, &result);
 	return result;
@@ -108,6 +109,37 @@ static void migration_drains(void **state)
 	(void)state;
 	assert_int_equal(outcomes_of(store_buffering_migrating, 2),
 			 O00 | O01 | O10 | O11 | MOVED * (O01 | O10 | O11));
+}
+
+/* With weak memory. */
+
+static unsigned weak_outcomes_of(void (*thread)(void *, int), int cpus)
+{
+	unsigned found;
+
+	model = MODEL_WEAK;
+	found = outcomes_of(thread, cpus);
+	model = MODEL_TSO;
+	return found;
+}
+
+static void relaxed_stores_become_visible_in_any_order(void **state)
+{
+	(void)state;
+	assert_int_equal(weak_outcomes_of(message_passing, 2), O00 | O01 | O10 | O11);
+}
+
+/* Where in a program a switch happens is the compiler's choice, but for fences. */
+static void a_switch_orders_what_light_fences_part(void **state)
+{
+	(void)state;
+	assert_int_equal(weak_outcomes_of(store_buffering, 1), O00 | O01 | O10 | O11);
+	assert_int_equal(weak_outcomes_of(store_buffering_light_light, 1),
+			 O01 | O10 | O11);
+	assert_int_equal(weak_outcomes_of(store_buffering_light_light, 2),
+			 O00 | O01 | O10 | O11);
+	assert_int_equal(weak_outcomes_of(store_buffering_light_heavy, 2),
+			 O01 | O10 | O11);
 }
 
 static void an_interrupt_comes_anywhere(void **state)
@@ -201,7 +233,7 @@ static void a_failure_is_repeated_by_its_choices(void **state)
 {
 	struct lease_context context = {.rounds = 2, .mutant = NO_BARRIER};
 	struct cores_program program = small_lease(&context, 2);
-	struct options options = {.keep_trace = true};
+	struct options options = {.model = MODEL_TSO, .keep_trace = true};
 	static struct result first, again;
 
 	(void)state;
@@ -220,7 +252,7 @@ static void a_limit_is_not_a_pass(void **state)
 {
 	struct lease_context context = {.rounds = 2};
 	struct cores_program program = small_lease(&context, 2);
-	struct options options = {.limit = 1000};
+	struct options options = {.model = MODEL_TSO, .limit = 1000};
 	static struct result result;
 
 	(void)state;
@@ -238,6 +270,8 @@ int main(void)
 		cmocka_unit_test(a_light_fence_needs_a_heavy_one),
 		cmocka_unit_test(a_barrier_reaches_the_core_it_is_aimed_at),
 		cmocka_unit_test(migration_drains),
+		cmocka_unit_test(relaxed_stores_become_visible_in_any_order),
+		cmocka_unit_test(a_switch_orders_what_light_fences_part),
 		cmocka_unit_test(an_interrupt_comes_anywhere),
 		cmocka_unit_test(waiting_for_each_other_is_a_deadlock),
 		cmocka_unit_test(a_sound_lease_passes),

@@ -89,7 +89,11 @@ static void explore_into(struct set *set, struct random_context *context, int th
 		.finished = random_finished,
 		.context = context,
 	};
-	struct options options = {.naive = is_naive, .stuck_is_complete = true};
+	struct options options = {
+		.model = MODEL_TSO,
+		.naive = is_naive,
+		.stuck_is_complete = true,
+	};
 
 	set->count = 0;
 	noting = set;

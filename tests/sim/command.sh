@@ -72,8 +72,8 @@ says out 'limit reached'
 says out 'raise --limit'
 
 expect 0 lease --scenario drain --json result.json
-says out '^lease .* cores .* passed$'
-says result.json '"model": *"cores"'
+says out '^lease .* weak .* passed$'
+says result.json '"model": *"weak"'
 expect 1 lease --scenario seize --limit 100
 says out 'limit reached'
 

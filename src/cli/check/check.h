@@ -29,6 +29,7 @@ struct check_case {
 	const struct lock_type *type;
 	const struct scenario *scenario;
 	int threads, episodes;
+	enum model model;
 	struct result result;
 };
 
@@ -57,7 +58,7 @@ struct plan {
 void plan_cases(struct plan *plan, const struct request *request);
 
 /* How a case is to be explored. */
-struct options options_for(const struct check_case *c, enum model model, bool steadfast);
+struct options options_for(const struct check_case *c, bool steadfast);
 
 /* Whether this many threads can run it. */
 bool case_fits(const struct scenario *scenario, int threads);
@@ -68,13 +69,12 @@ int replay_case(const char *token, bool steadfast);
 
 /* report.c */
 bool find_model(const char *name, enum model *model);
-const char *model_of(const struct check_case *c, enum model model);
 bool is_expected(const struct check_case *c); /* a failure that the registry admits */
 void print_header(void);
-void print_row(const struct check_case *c, enum model model);
-void print_failure(const struct check_case *c, enum model model, bool steadfast);
+void print_row(const struct check_case *c);
+void print_failure(const struct check_case *c, bool steadfast);
 
 /* The first so many cases. */
-json_t *describe_cases(const struct check_case *cases, size_t count, enum model model);
+json_t *describe_cases(const struct check_case *cases, size_t count);
 
 #endif /* PAWL_CLI_CHECK_H */

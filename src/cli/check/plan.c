@@ -20,7 +20,8 @@ bool case_fits(const struct scenario *scenario, int threads)
 }
 
 static void add_case(struct plan *plan, const struct lock_type *type,
-		     const struct scenario *scenario, int threads, int episodes)
+		     const struct scenario *scenario, int threads, int episodes,
+		     enum model model)
 {
 	struct check_case *c;
 	size_t i;
@@ -34,7 +35,7 @@ static void add_case(struct plan *plan, const struct lock_type *type,
 	for (i = 0; i < plan->count; i++)
 		if (plan->cases[i].type == type && plan->cases[i].scenario == scenario &&
 		    plan->cases[i].threads == threads &&
-		    plan->cases[i].episodes == episodes)
+		    plan->cases[i].episodes == episodes && plan->cases[i].model == model)
 			return;
 	if (plan->count == MAX_CASES)
 		give_up("more than %d cases; name some locks", MAX_CASES);
@@ -43,6 +44,7 @@ static void add_case(struct plan *plan, const struct lock_type *type,
 	c->scenario = scenario;
 	c->threads = threads;
 	c->episodes = episodes;
+	c->model = model;
 }
 
 /* Whether a lock that parks gets through with two threads in minutes. */
@@ -64,10 +66,16 @@ static void add_usual_cases(struct plan *plan, const struct request *request,
 	const struct core_scenario *cores = scenario->cores;
 
 	if (cores != NULL) {
-		add_case(plan, type, scenario, cores->threads, cores->episodes);
+		/* Weak memory takes ten times as long as buffers do. */
+		bool weakly = !cores->weak_takes_minutes || request->full ||
+			      request->scenario != NULL;
+
+		add_case(plan, type, scenario, cores->threads, cores->episodes,
+			 weakly ? request->model : MODEL_TSO);
 		if (request->full)
 			add_case(plan, type, scenario, cores->full_threads,
-				 cores->full_episodes);
+				 cores->full_episodes,
+				 request->model == MODEL_SC ? MODEL_SC : MODEL_TSO);
 		return;
 	}
 	if (scenario->takes_minutes && !request->full && request->scenario == NULL)
@@ -75,16 +83,16 @@ static void add_usual_cases(struct plan *plan, const struct request *request,
 	if (type->parks) {
 		if (scenario->basic || scenario->for_sleepers ||
 		    (request->full && finishes_parking(type, scenario)))
-			add_case(plan, type, scenario, 2, 1);
+			add_case(plan, type, scenario, 2, 1, request->model);
 		if (request->full && scenario->three_asleep != NULL &&
 		    scenario->three_asleep(type))
-			add_case(plan, type, scenario, 3, 1);
+			add_case(plan, type, scenario, 3, 1, request->model);
 		return;
 	}
-	add_case(plan, type, scenario, 3, 1);
+	add_case(plan, type, scenario, 3, 1, request->model);
 	if (scenario->basic || request->full) {
-		add_case(plan, type, scenario, 2, 3);
-		add_case(plan, type, scenario, 4, 1);
+		add_case(plan, type, scenario, 2, 3, request->model);
+		add_case(plan, type, scenario, 4, 1, request->model);
 	}
 }
 
@@ -108,7 +116,8 @@ void plan_cases(struct plan *plan, const struct request *request)
 					 request->threads != 0 ? request->threads
 					 : type->parks || scenario->cores ? 2
 									  : 3,
-					 request->episodes != 0 ? request->episodes : 1);
+					 request->episodes != 0 ? request->episodes : 1,
+					 request->model);
 			else
 				add_usual_cases(plan, request, type, scenario);
 		}
@@ -129,10 +138,10 @@ static bool in_turn(const struct check_case *c)
 	       (c->type->parks || c->type->lock == NULL);
 }
 
-struct options options_for(const struct check_case *c, enum model model, bool steadfast)
+struct options options_for(const struct check_case *c, bool steadfast)
 {
 	return (struct options){
-		.model = model,
+		.model = c->model,
 		.keep_trace = true,
 		.steadfast = steadfast,
 		.early = steadfast ? 0 : 1,

@@ -14,11 +14,6 @@ static const char *const model_names[] = {
 	[MODEL_SC] = "sc",
 };
 
-const char *model_of(const struct check_case *c, enum model model)
-{
-	return c->scenario->cores != NULL ? "cores" : model_names[model];
-}
-
 bool find_model(const char *name, enum model *model)
 {
 	int i;
@@ -33,11 +28,10 @@ bool find_model(const char *name, enum model *model)
 }
 
 /* What repeats an execution; see replay_case(). */
-static void format_token(const struct check_case *c, enum model model,
-			 char token[CASE_TOKEN_SIZE])
+static void format_token(const struct check_case *c, char token[CASE_TOKEN_SIZE])
 {
 	snprintf(token, CASE_TOKEN_SIZE, "%s:%s:%d:%d:%s:%s", c->type->name,
-		 c->scenario->name, c->threads, c->episodes, model_of(c, model),
+		 c->scenario->name, c->threads, c->episodes, model_names[c->model],
 		 c->result.choices);
 }
 
@@ -53,17 +47,17 @@ bool is_expected(const struct check_case *c)
 	       c->result.verdict == c->scenario->expected(c->type);
 }
 
-void print_row(const struct check_case *c, enum model model)
+void print_row(const struct check_case *c)
 {
 	printf("%-24s %-11s %7d %8d %5s %11llu %9.3f  %s%s\n", c->type->name,
-	       c->scenario->name, c->threads, c->episodes, model_of(c, model),
+	       c->scenario->name, c->threads, c->episodes, model_names[c->model],
 	       (unsigned long long)c->result.executions, c->result.seconds,
 	       verdict_name(c->result.verdict),
 	       is_expected(c) ? ", as the registry says" : "");
 	fflush(stdout);
 }
 
-void print_failure(const struct check_case *c, enum model model, bool steadfast)
+void print_failure(const struct check_case *c, bool steadfast)
 {
 	const char *file = catalogue_file();
 	char token[CASE_TOKEN_SIZE];
@@ -81,13 +75,13 @@ void print_failure(const struct check_case *c, enum model model, bool steadfast)
 	}
 	if (c->result.trace != NULL)
 		fputs(c->result.trace, stdout);
-	format_token(c, model, token);
+	format_token(c, token);
 	printf("repeat it with: pawl check%s%s%s --replay %s\n\n",
 	       file != NULL ? " --load " : "", file != NULL ? file : "",
 	       steadfast ? " --steadfast" : "", token);
 }
 
-json_t *describe_cases(const struct check_case *cases, size_t count, enum model model)
+json_t *describe_cases(const struct check_case *cases, size_t count)
 {
 	json_t *root, *rows = json_array();
 	size_t i;
@@ -97,15 +91,16 @@ json_t *describe_cases(const struct check_case *cases, size_t count, enum model 
 		json_t *row = json_pack(
 			"{s:s, s:s, s:i, s:i, s:s, s:I, s:I, s:f, s:s}", "lock",
 			c->type->name, "scenario", c->scenario->name, "threads",
-			c->threads, "episodes", c->episodes, "model", model_of(c, model),
-			"executions", (json_int_t)c->result.executions, "blocked",
+			c->threads, "episodes", c->episodes, "model",
+			model_names[c->model], "executions",
+			(json_int_t)c->result.executions, "blocked",
 			(json_int_t)c->result.blocked, "seconds", c->result.seconds,
 			"verdict", verdict_name(c->result.verdict));
 
 		if (c->result.choices[0] != 0) {
 			char token[CASE_TOKEN_SIZE];
 
-			format_token(c, model, token);
+			format_token(c, token);
 			json_object_set_new(row, "token", json_string(token));
 			json_object_set_new(row, "expected",
 					    json_boolean(is_expected(c)));

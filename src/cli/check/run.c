@@ -37,8 +37,7 @@ int run_cases(const struct plan *plan, const struct request *request)
 	for (i = 0; i < plan->count && !was_interrupted(); i++) {
 		struct check_case *c = &plan->cases[i];
 		struct position position = {i, plan->count, c};
-		struct options options = options_for(c, request->model,
-						     request->steadfast);
+		struct options options = options_for(c, request->steadfast);
 
 		options.limit = (uint64_t)request->limit;
 		options.progress = progress;
@@ -53,12 +52,12 @@ int run_cases(const struct plan *plan, const struct request *request)
 			seconds += c->result.seconds;
 		}
 		end_progress();
-		print_row(c, request->model);
+		print_row(c);
 		if (c->result.verdict == VERDICT_PASSED)
 			continue;
 		if (is_expected(c) && !request->named)
 			continue;
-		print_failure(c, request->model, request->steadfast);
+		print_failure(c, request->steadfast);
 		status = 1;
 	}
 	if (was_interrupted()) {
@@ -70,7 +69,7 @@ int run_cases(const struct plan *plan, const struct request *request)
 		(unsigned long long)executions, seconds,
 		(double)executions / (seconds > 0 ? seconds : 1));
 	if (request->json != NULL)
-		write_result_file(describe_cases(plan->cases, i, request->model));
+		write_result_file(describe_cases(plan->cases, i));
 	for (i = 0; i < plan->count; i++)
 		free(plan->cases[i].result.trace);
 	free(plan->cases);
@@ -83,7 +82,6 @@ int replay_case(const char *token, bool steadfast)
 	char text[CASE_TOKEN_SIZE], *rest = text, *field[6];
 	struct check_case c = {.type = NULL};
 	struct options options;
-	enum model model = MODEL_WEAK;
 	size_t i;
 
 	if (snprintf(text, sizeof(text), "%s", token) >= (int)sizeof(text))
@@ -106,18 +104,17 @@ int replay_case(const char *token, bool steadfast)
 	c.threads = atoi(field[2]);
 	c.episodes = atoi(field[3]);
 	if (!case_fits(c.scenario, c.threads) || c.episodes < 1 ||
-	    (strcmp(field[4], model_of(&c, MODEL_WEAK)) != 0 &&
-	     !find_model(field[4], &model)))
+	    !find_model(field[4], &c.model))
 		refuse("--replay: '%s' is not a token; copy the line that a failed check "
 		       "printed",
 		       token);
-	options = options_for(&c, model, steadfast);
+	options = options_for(&c, steadfast);
 	options.choices = field[5];
 	scenario_check(c.scenario, c.type, c.threads, c.episodes, &options, &c.result);
 	print_header();
-	print_row(&c, model);
+	print_row(&c);
 	if (c.result.verdict != VERDICT_PASSED)
-		print_failure(&c, model, steadfast);
+		print_failure(&c, steadfast);
 	free(c.result.trace);
 	return c.result.verdict != VERDICT_PASSED;
 }

@@ -89,6 +89,15 @@
 #define pawl_lease_lock_briefly sim_lease_lock_briefly
 #define pawl_lease_unlock	sim_lease_unlock
 #define pawl_lease_generation	sim_lease_generation
+#define pawl_lease_sums		sim_lease_sums
+#define pawl_lease_bind		sim_lease_bind
+#define pawl_lease_mode_forget	sim_lease_mode_forget
+#define pawl_lease_before_fork	sim_lease_before_fork
+#define pawl_lease_after_fork	sim_lease_after_fork
+#define pawl_lease_forked	sim_lease_forked
+#define pawl_os_block_signals	sim_os_block_signals
+#define pawl_os_restore_signals sim_os_restore_signals
+#define pawl_os_reserve		sim_os_reserve
 #define pawl_region_claim	sim_region_claim
 #define pawl_region_free	sim_region_free
 #define pawl_region_lives	sim_region_lives

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Weak memory. Writes go to the end of their word's order: every write here either
+ * is a read-modify-write, or comes from a thread that knows of the one before it.
+ * A store that does not is a race, and the end of the search, so that nothing is
+ * lost by this. Memory itself holds the newest value of each word.
+ */
+#include "views.h"
+
+#include "world.h"
+
+#include <sim/seam.h>
+
+#include <string.h>
+
+struct views views;
+
+/* Words that somebody wrote in this search, in the order in which it came by them:
+ * numbers do not change while it goes back and forth. */
+static const uint64_t *places[MAX_PLACES];
+static int place_count;
+
+void views_start(void)
+{
+	memset(&views, 0, sizeof(views));
+	place_count = 0;
+}
+
+size_t views_size(void)
+{
+	return offsetof(struct views, messages) + views.count * sizeof(views.messages[0]);
+}
+
+/* -1: nobody has written it. */
+static int place_of(const uint64_t *word)
+{
+	int p;
+
+	for (p = place_count - 1; p >= 0; p--)
+		if (places[p] == word)
+			break;
+	return p;
+}
+
+static int new_place(const uint64_t *word)
+{
+	int p = place_of(word);
+
+	if (p >= 0)
+		return p;
+	if (place_count == MAX_PLACES) {
+		cores_fail(VERDICT_LIMIT, "more than %d words are written", MAX_PLACES);
+		return 0;
+	}
+	places[place_count] = word;
+	return place_count++;
+}
+
+static void join(view *to, const view *from)
+{
+	view less = (view)(*to < *from);
+
+	*to = (*to & ~less) | (*from & less);
+}
+
+/* NULL: only the first value is left of it, and is nobody's message. */
+static const struct message *message_of(int place, int number)
+{
+	uint32_t i;
+
+	for (i = 0; i < views.count; i++)
+		if (views.messages[i].place == (uint64_t)place && number-- == 0)
+			return &views.messages[i];
+	return NULL;
+}
+
+static int newest(int place)
+{
+	int number = -1;
+	uint32_t i;
+
+	for (i = 0; i < views.count; i++)
+		number += views.messages[i].place == (uint64_t)place;
+	return number < 0 ? 0 : number;
+}
+
+int views_oldest(int thread, const uint64_t *word)
+{
+	int p = place_of(word);
+
+	return p < 0 ? 0 : views.threads[thread].now[p];
+}
+
+int views_newest(const uint64_t *word)
+{
+	int p = place_of(word);
+
+	return p < 0 ? 0 : newest(p);
+}
+
+uint64_t views_value(const uint64_t *word, int number)
+{
+	int p = place_of(word);
+	const struct message *m = p < 0 ? NULL : message_of(p, number);
+
+	return m == NULL ? *word : m->value;
+}
+
+static bool acquires(int order)
+{
+	return order == SIM_ACQUIRE || order == SIM_ACQ_REL || order == SIM_SEQ_CST;
+}
+
+static bool releases(int order)
+{
+	return order == SIM_RELEASE || order == SIM_ACQ_REL || order == SIM_SEQ_CST;
+}
+
+uint64_t views_load(int thread, const uint64_t *word, int number, int order)
+{
+	int p = place_of(word);
+	const struct message *m = p < 0 ? NULL : message_of(p, number);
+	view *now = &views.threads[thread].now;
+
+	if (m == NULL)
+		return *word;
+	(*now)[p] = (uint8_t)number;
+	join(acquires(order) ? now : &views.threads[thread].read, &m->view);
+	return m->value;
+}
+
+static struct message *append(int place, uint64_t value)
+{
+	struct message *m = &views.messages[views.count];
+
+	if (views.count == MAX_MESSAGES) {
+		cores_fail(VERDICT_LIMIT, "more than %d writes are in flight",
+			   MAX_MESSAGES);
+		return m - 1;
+	}
+	views.count++;
+	memset(m, 0, sizeof(*m));
+	m->place = (uint64_t)place;
+	m->value = value;
+	return m;
+}
+
+/* Writes what comes after message `before`, whose release sequence it continues
+ * if that is not NULL. */
+static void write_next(int thread, uint64_t *word, uint64_t value, int order,
+		       const view *before)
+{
+	int p = new_place(word), number = newest(p) + 1;
+	view *now = &views.threads[thread].now;
+	struct message *m;
+
+	if (message_of(p, 0) == NULL)
+		append(p, *word);
+	(*now)[p] = (uint8_t)number;
+	m = append(p, value);
+	m->view = releases(order) ? *now : views.threads[thread].fenced;
+	if (before != NULL)
+		join(&m->view, before);
+	m->view[p] = (uint8_t)number;
+	world_write(word, value);
+}
+
+void views_store(int thread, uint64_t *word, uint64_t value, int order)
+{
+	if (views_oldest(thread, word) != views_newest(word) && views.alone == 0)
+		cores_fail(VERDICT_RACE,
+			   "thread %d stores to a word, and may not know what another "
+			   "thread stored there last",
+			   thread);
+	else
+		write_next(thread, word, value, order, NULL);
+}
+
+uint64_t views_modify(int thread, uint64_t *word, uint64_t value, int order)
+{
+	uint64_t old = views_load(thread, word, views_newest(word), order);
+	int p = place_of(word);
+	const struct message *m = p < 0 ? NULL : message_of(p, newest(p));
+	view before;
+
+	if (m != NULL)
+		before = m->view;
+	write_next(thread, word, value, order, m != NULL ? &before : NULL);
+	return old;
+}
+
+void views_leave_alone(void)
+{
+	uint32_t i;
+	int t;
+
+	views.alone = 1;
+	/* What was written after the fork began was copied or not, whatever orders
+	 * there were between it and the rest. */
+	for (i = 0; i < views.count; i++)
+		views.messages[i].view = (view){0};
+	views.full = (view){0};
+	for (t = 0; t < CORES_MAX_THREADS; t++)
+		views.threads[t].due = views.threads[t].read = (view){0};
+}
+
+void views_pin(uint64_t *word, int number)
+{
+	int p = place_of(word), seen = 0;
+	uint32_t i, kept = 0;
+
+	if (views.alone == 0 || p < 0 || number >= newest(p))
+		return;
+	world_write(word, views_value(word, number));
+	for (i = 0; i < views.count; i++) {
+		if (views.messages[i].place == (uint64_t)p && seen++ > number)
+			continue;
+		views.messages[kept++] = views.messages[i];
+	}
+	views.count = kept;
+}
+
+void views_light_fence(int thread, int core)
+{
+	view *now = &views.threads[thread].now, *due = &views.threads[thread].due;
+
+	join(now, due);
+	*due = (view){0};
+	views.threads[thread].shown = *now;
+	views.threads[thread].seen = core < 0 ? 0 : (uint8_t)(1u << core);
+}
+
+void views_full_fence(int thread, int core)
+{
+	view *now = &views.threads[thread].now;
+
+	join(now, &views.full);
+	join(now, &views.threads[thread].read);
+	views.threads[thread].read = (view){0};
+	views_light_fence(thread, core);
+	join(&views.full, now);
+	views.threads[thread].fenced = *now;
+}
+
+void views_interrupt(int thread)
+{
+	join(&views.full, &views.threads[thread].shown);
+	join(&views.threads[thread].due, &views.full);
+}
+
+/* Numbers count from the oldest write that is left. */
+static void renumber(view *v, const view *base)
+{
+	*v = (*v - *base) & (view)(*v > *base);
+}
+
+/* For each place, the oldest write that some thread may read, or as old as may be. */
+static void find_oldest(unsigned alive, view *oldest)
+{
+	uint8_t numbers[MAX_PLACES] = {0};
+	view base;
+	uint32_t i;
+	int t;
+
+	memset(&base, alive == 0 ? 0 : 0xff, sizeof(base));
+	for (t = 0; t < CORES_MAX_THREADS; t++) {
+		const view *now = &views.threads[t].now;
+		view less = (view)(*now < base);
+
+		if ((alive >> t & 1) != 0)
+			base = (base & ~less) | (*now & less);
+	}
+	*oldest = base;
+	for (i = 0; i < views.count; i++) {
+		uint64_t p = views.messages[i].place;
+
+		if (++numbers[p] > STALEST &&
+		    ((uint8_t *)oldest)[p] < numbers[p] - STALEST)
+			((uint8_t *)oldest)[p] = (uint8_t)(numbers[p] - STALEST);
+	}
+}
+
+static bool is_zero(const view *v)
+{
+	const view zero = {0};
+
+	return memcmp(v, &zero, sizeof(zero)) == 0;
+}
+
+/* Forgets writes that are older than base says. */
+static void forget(const view *base)
+{
+	uint8_t numbers[MAX_PLACES] = {0};
+	uint32_t i, kept = 0;
+	int t;
+
+	for (i = 0; i < views.count; i++) {
+		const struct message *m = &views.messages[i];
+
+		if (numbers[m->place]++ < ((const uint8_t *)base)[m->place])
+			continue;
+		views.messages[kept] = *m;
+		renumber(&views.messages[kept++].view, base);
+	}
+	views.count = kept;
+	renumber(&views.full, base);
+	for (t = 0; t < CORES_MAX_THREADS; t++) {
+		renumber(&views.threads[t].now, base);
+		renumber(&views.threads[t].shown, base);
+		renumber(&views.threads[t].due, base);
+		renumber(&views.threads[t].read, base);
+		renumber(&views.threads[t].fenced, base);
+	}
+}
+
+/* Forgets messages that say no more than that they are a word's only one. */
+static void forget_bare(void)
+{
+	uint8_t numbers[MAX_PLACES] = {0};
+	uint32_t i, kept = 0;
+
+	for (i = 0; i < views.count; i++)
+		numbers[views.messages[i].place]++;
+	for (i = 0; i < views.count; i++) {
+		const struct message *m = &views.messages[i];
+
+		if (numbers[m->place] == 1 && is_zero(&m->view))
+			continue;
+		if (kept != i)
+			views.messages[kept] = *m;
+		kept++;
+	}
+	views.count = kept;
+}
+
+void views_tidy(unsigned alive)
+{
+	view base;
+	int t;
+
+	find_oldest(alive, &base);
+	for (t = 0; t < CORES_MAX_THREADS; t++)
+		if ((alive >> t & 1) != 0)
+			views.threads[t].due &= (view)(views.threads[t].due >
+						       views.threads[t].now);
+	if (is_zero(&base))
+		return;
+	forget(&base);
+	forget_bare();
+}
+
+uint64_t views_hash(uint64_t seed)
+{
+	uint8_t numbers[MAX_PLACES] = {0};
+	uint64_t sum = seed;
+	uint32_t i;
+
+	/* By place and number: in which order different words were written is
+	 * nothing that anybody can see. */
+	for (i = 0; i < views.count; i++) {
+		const struct message *m = &views.messages[i];
+
+		sum += machine_hash_words(
+			1u + numbers[m->place]++, (const uint64_t *)m,
+			(offsetof(struct message, place) + sizeof(m->place)) /
+				sizeof(uint64_t));
+	}
+	return machine_hash_words(sum, (const uint64_t *)&views.threads,
+				  offsetof(struct views, count) / sizeof(uint64_t));
+}
