@@ -195,7 +195,7 @@ const struct lock_type handle_types[] = {
 	{.name = NULL},
 };
 
-static const struct scene registering = {.core = {2, 1, 3, 1, true, check}},
+static const struct scene registering = {.core = {2, 1, 2, 1, true, check}},
 			  forking = {.core = {2, 1, 3, 1, false, check},
 				     .prepared = true},
 			  forking_late = {.core = {2, 1, 3, 1, false, check},

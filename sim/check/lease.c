@@ -556,7 +556,7 @@ const struct scenario lease_scenarios[] = {
 	{"handler", "a signal handler acquires leases anywhere", 1, 0, 0, 1, always,
 	 passes, set_up, handler_thread, NULL, 0, false, false, &interrupted.core},
 	{"exit-inside", "a thread exits inside its section", 2, 0, 1, 1, always, passes,
-	 set_up, exit_thread, exit_finished, 0, false, false, &by_cpu.core},
+	 set_up, exit_thread, exit_finished, 0, false, false, &seizing.core},
 	{"pool", "ids in two shards and a spare one are never in two places", 1, 0, 0, 1,
 	 always, passes, set_up, pool_thread, pool_finished, 0, false, false, &pool.core},
 	{.name = NULL},
