@@ -19,6 +19,7 @@ static struct room {
 	uint64_t data;	  /* plain: guarded by the lock */
 	uint64_t written; /* atomic: sections of writers that got in */
 	uint64_t ready;	  /* atomic: the word is what it is to be */
+	struct pawl_rwlock others[8];
 } * room;
 
 static uint64_t form; /* what the word is at first */
@@ -135,6 +136,57 @@ static void two_write(void *argument, int thread)
 		write_once();
 	else
 		read_once();
+}
+
+/* One has it from the start, and then reads; the other waits for the gate. */
+static void take_turns(void *argument, int thread)
+{
+	(void)argument;
+	sim_give_reads(thread);
+	if (thread == 1) {
+		sim_await(SIM_AWAIT_EQ, &room->ready, 1, 0, SIM_ACQUIRE);
+		write_once();
+		return;
+	}
+	pawl_rwlock_write_lock(&room->l);
+	change();
+	sim_store(&room->ready, 1, SIM_RELEASE);
+	pawl_rwlock_write_unlock(&room->l);
+	try_read();
+}
+
+/* One tries to write, another reads until the lock is biased, a third finds it so. */
+static void is_given(void *argument, int thread)
+{
+	(void)argument;
+	enter_room(thread);
+	if (thread == 0)
+		try_write();
+	else
+		try_read();
+	if (thread == 1)
+		try_read();
+}
+
+/* One reads another lock in the slot that the first read was announced in. */
+static void reuses(void *argument, int thread)
+{
+	struct pawl_rwlock *other = room->others;
+
+	(void)argument;
+	while (pawl_rwlock_home(other) != pawl_rwlock_home(&room->l))
+		other++;
+	sim_give_reads(thread);
+	if (thread == 0) {
+		sim_store(&other->word.raw, form, SIM_RELAXED);
+		enter_room(thread);
+		try_write();
+		return;
+	}
+	enter_room(thread);
+	try_read();
+	if (pawl_rwlock_read_trylock(other))
+		pawl_rwlock_read_unlock(other);
 }
 
 /* One tries to write, another reads twice. */
@@ -308,12 +360,21 @@ const struct scenario rwlock_scenarios[] = {
 	 always, passes, growing, comes_back, finished, 0, false, false},
 	{"writers", "two writers withdraw the same bias", 2, 2, 1, 1, always, passes,
 	 biased, two_write, finished, 0, false, false},
+	{"turns", "a writer waits for the gate, whose holder then reads", 2, 2, 1, 1,
+	 always, passes, counted, take_turns, finished, 0, false, false},
+	{"given", "a reader makes the lock biased, another finds it so", 3, 3, 1, 1,
+	 always, passes, growing, is_given, finished, 0, false, false},
+	{"reused", "two locks are read in one slot, one is written", 2, 2, 1, 1, always,
+	 passes, biased, reuses, finished, 0, false, false},
 	{"recursive", "one reads within its read while another writes", 2, 2, 1, 1,
-	 always, passes, biased, recursive, finished, 0, false, false},
+	 always, passes, biased, recursive, finished, 0, false, false,
+	 .takes_minutes = true},
 	{"recursive-counted", "the same, not biased", 2, 2, 1, 1, always, passes, counted,
-	 recursive, finished, 0, false, false},
+	 recursive, finished, 0, false, false, .takes_minutes = true},
 	{"writer-timed", "a writer that may give up, a reader", 2, 2, 1, 1, always,
 	 passes, biased, writer_gives_up, finished, 0, false, false},
+	{"counted-timed", "the same, not biased", 2, 2, 1, 1, always, passes, counted,
+	 writer_gives_up, finished, 0, false, false},
 	{"reader-timed", "a reader that may give up, a writer", 2, 2, 1, 1, always,
 	 passes, counted, reader_gives_up, finished, 0, false, false},
 	{"exit", "a reader goes away after its unlock", 2, 2, 1, 1, always, passes,

@@ -44,6 +44,7 @@ judge() {
 	case $lock in
 	mutex | cond) sources="sync/cond sync/mutex sleep/park" ;;
 	hapax) sources=sync/hapax_timed ;;
+	rwlock) sources="sync/rwlock sync/mutex sleep/park" ;;
 	lease) sources="lease/lease life/exit" ;;
 	shared) sources="shared/lock shared/agents" ;;
 	*) sources= ;;
