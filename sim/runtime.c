@@ -35,7 +35,8 @@ static struct pawl_lease_handle lease_handles[SIM_MAX_LEASE_HANDLES];
 static uint32_t lease_handles_used;
 
 /* Records of who reads. That of a thread without one has no room. */
-__attribute__((aligned(4096))) static struct pawl_reads reads[SIM_MAX_READS];
+__attribute__((aligned(4096))) static struct pawl_reads reads[SIM_MOST_READS];
+int sim_reads = 4;
 static struct pawl_reads no_room = {.slots = {{2}, {2}}};
 
 void sim_reset(void)
@@ -52,7 +53,7 @@ void sim_reset(void)
 	__builtin_memset(lease_handles, 0, sizeof(lease_handles));
 	lease_handles_used = 0;
 	pawl_lease_forget();
-	__builtin_memset(reads, 0, sizeof(reads));
+	__builtin_memset(reads, 0, (size_t)sim_reads * sizeof(*reads));
 }
 
 size_t sim_thread_size(void)
@@ -191,7 +192,7 @@ bool pawl_lease_barrier_all(void)
 
 void sim_give_reads(int thread)
 {
-	if (thread >= SIM_MAX_READS)
+	if (thread >= sim_reads)
 		pawl_die("more threads that read than the simulator has room for");
 	pawl_self()->reads = &reads[thread];
 }
@@ -203,7 +204,7 @@ struct pawl_reads *pawl_reads_first(void)
 
 struct pawl_reads *pawl_reads_at(unsigned i)
 {
-	return i < SIM_MAX_READS ? &reads[i] : NULL;
+	return i < (unsigned)sim_reads ? &reads[i] : NULL;
 }
 
 void pawl_reads_exit(struct pawl_thread *self)
@@ -214,6 +215,30 @@ void pawl_reads_exit(struct pawl_thread *self)
 bool pawl_heavy_fence_works(void)
 {
 	return sim_membarrier_works;
+}
+
+size_t sim_rwlock_size(void)
+{
+	return sizeof(struct pawl_rwlock);
+}
+
+void sim_rwlock_make(void *l, enum sim_rwlock_form form)
+{
+	static const uint64_t words[] = {0, PAWL_RWLOCK_FENCED,
+					 PAWL_RWLOCK_FENCED | PAWL_RWLOCK_BIASED};
+
+	((struct pawl_rwlock *)l)->word.raw = words[form];
+	sim_rwlock_fenced_after = sim_rwlock_biased_after = UINT64_MAX;
+}
+
+void sim_rwlock_read(void *l)
+{
+	pawl_rwlock_read_lock(l);
+}
+
+void sim_rwlock_leave(void *l)
+{
+	pawl_rwlock_read_unlock(l);
 }
 
 /* A bucket's lock, in place of src/sleep/guard.c, which is checked by itself. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <sim/coherence/workload.h>
 
+#include <sim/runtime.h>
 #include <sim/seam.h>
 
 #include "registry/registry.h"
@@ -17,6 +18,8 @@ enum { LINE = 128, MAX_NAMES = 64, MICROSECOND = 1000 * 1000 };
 
 static const char *const polls[] = {"load", "cas", "fetch-add", NULL};
 static const char *const writers[] = {"fetch-add", NULL};
+/* In the order of enum sim_rwlock_form. */
+static const char *const forms[] = {"rwlock-counted", "rwlock-fenced", "rwlock", NULL};
 
 static struct run {
 	const struct workload_setup *setup;
@@ -44,6 +47,8 @@ const char *const *workload_subjects(enum workload workload)
 		return polls;
 	if (workload == WORKLOAD_DIAMETER)
 		return writers;
+	if (workload == WORKLOAD_READERS)
+		return forms;
 	/* Those that sleep are not for here: every thread has a CPU. */
 	for (i = 0; sim_lock_types[i].name != NULL && n + 1 < MAX_NAMES; i++)
 		if (!sim_lock_types[i].parks)
@@ -218,6 +223,29 @@ static void ring(void *own)
 	}
 }
 
+static void readers(void *own)
+{
+	sim_give_reads((int)coherence_self());
+	start_late();
+	for (;;) {
+		sim_rwlock_read(run.locks);
+		section(own, run.setup->cs);
+		sim_rwlock_leave(run.locks);
+		episode();
+		pause_for(run.setup->ncs);
+	}
+}
+
+static void prepare_readers(const struct workload_setup *setup)
+{
+	enum sim_rwlock_form form = SIM_RWLOCK_COUNTED;
+
+	while (strcmp(forms[form], setup->lock) != 0)
+		form++;
+	run.locks = coherence_memory((sim_rwlock_size() + LINE - 1) / LINE * LINE);
+	sim_rwlock_make(run.locks, form);
+}
+
 static void prepare(const struct workload_setup *setup)
 {
 	unsigned i;
@@ -236,6 +264,8 @@ static void prepare(const struct workload_setup *setup)
 		run.stride = (run.type->size + LINE - 1) / LINE * LINE;
 		run.locks = coherence_memory(run.stride * WORKLOAD_LOCKS);
 	}
+	if (setup->workload == WORKLOAD_READERS)
+		prepare_readers(setup);
 	run.shared = coherence_memory(LINE);
 	for (i = 0; i < setup->engine.threads; i++)
 		run.boxes[i] = coherence_memory(LINE);
@@ -243,9 +273,11 @@ static void prepare(const struct workload_setup *setup)
 
 struct workload_result workload_run(const struct workload_setup *setup)
 {
-	static void (*const bodies[])(void *) = {mutex, multiwait, diameter, ring};
+	static void (*const bodies[])(void *) = {mutex, multiwait, diameter, ring,
+						 readers};
 	unsigned i;
 
+	sim_reads = MACHINE_MAX_CPUS;
 	coherence_open(&setup->engine);
 	prepare(setup);
 	for (i = 0; i < setup->engine.threads; i++)
