@@ -11,28 +11,29 @@
  * Departs    from BRAVO: readers announce themselves in records of their own
  *            threads, without a read-modify-write or a fence, for the writer
  *            passes the heavy one; see docs/design/rwlock.md.
- * Cost       biased: read lock 0 RMW, read unlock 0 RMW; else 1 RMW each; write
- *            lock 1 RMW, write unlock 0 RMW; 32 bytes, 0 = free. Who writes to a
- *            biased lock pays a membarrier.
+ * Cost       biased: read lock 0 RMW, read unlock 0 RMW; fenced: 1 and 0; else 1 and
+ *            1; write lock 1 RMW, write unlock 0 RMW; 32 bytes, 0 = free. Who writes
+ *            to a biased lock pays a membarrier, to a fenced one a look at each thread.
  *
- * State (word, gate): gate is the writers' mutex. word = (readers, WAITING, BIASED):
- * readers that are counted, whether some queue, whether a record is enough.
+ * State (word, gate): gate is the writers' mutex. word = (readers, WAITING, form):
+ * readers that are counted, whether some queue, and whether a record is enough: with
+ * a fence (FENCED), or without (BIASED).
  *
  *   (0, free) --write lock--> (0, W) --write unlock--> (0, free)
  *                             (0 WAITING, W) --write unlock--> (queued, free)
  *   (n, free) --read lock---> (n + 1, free) --read unlock--> (n, free)
- *             --now and then, by a reader--> (n BIASED, free)
- *   (n BIASED, free) --write lock--> (n BIASED, W) --withdraws, waits--> (0, W)
+ *             --now and then, by a reader--> (n FENCED, free), (n BIASED, free)
+ *   (n form, free) --write lock--> (n form, W) --withdraws, waits--> (0, W)
  *
  *   I1  A biased reader is inside iff a slot of its record is the lock's address
- *       and it has since seen BIASED.
+ *       and it has since seen BIASED; a fenced one, FENCED, after a fence.
  *   I2  A counted reader is inside iff it is in word's count and has since seen
  *       gate free, or whoever had the gate counted it. Its record has the address
  *       with PAWL_RWLOCK_COUNTED, which writers pass over.
- *   I3  A writer is inside iff it has the gate and has since seen neither BIASED
- *       nor readers in word; and, if it was BIASED, withdrew that, passed the
- *       heavy fence and then found no slot with the lock's address.
- *   I4  Who withdrew BIASED and gives up before that puts it back.
+ *   I3  A writer is inside iff it has the gate and has since seen neither a form
+ *       nor readers in word; and, if there was a form, withdrew it, passed the
+ *       heavy fence if it was BIASED, and then found no slot with the lock's address.
+ *   I4  Who withdrew a form and gives up before that puts it back.
  *   I5  A thread whose record has the lock may be counted in at any time: a
  *       writer looks at the records first, at word last.
  *   I6  While readers queue, WAITING is set; a writer who sees it lets them all in
@@ -42,7 +43,7 @@
  *
  * A queued reader waits for the section under way, and for one more at most, that
  * began before its mark was seen. It queues when it has polled, and dozed, for about
- * 16 times what a wake-up costs: less than a millisecond. A writer that has the gate
+ * 130 times what a wake-up costs: some milliseconds at most. A writer that has the gate
  * waits for the readers that are inside and for no others, but those who read
  * already; writers come to the gate as to any pawl_mutex.
  *

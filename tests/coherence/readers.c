@@ -4,11 +4,19 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
 static const unsigned sizes[] = {1, 8, 64, 256};
+
+/* A count for each read, but for the edges of the measurement: a thread's very first
+ * read, or one that is under way. 20,000 reads are measured. */
+static bool is_about(double count, double wanted)
+{
+	return count > wanted - 0.02 && count < wanted + 0.02;
+}
 
 static struct workload_result reads(const char *lock, unsigned threads)
 {
@@ -34,8 +42,8 @@ static void a_biased_read_has_no_miss_and_no_rmw(void **state)
 	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct workload_result r = reads("rwlock", sizes[i]);
 
-		assert_true(r.misses == 0);
-		assert_true(r.invalidations == 0);
+		assert_true(is_about(r.misses, 0));
+		assert_true(is_about(r.invalidations, 0));
 		assert_true(r.rmws == 0);
 	}
 }
@@ -46,7 +54,7 @@ static void a_fenced_read_has_no_miss(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		assert_true(reads("rwlock-fenced", sizes[i]).misses == 0);
+		assert_true(is_about(reads("rwlock-fenced", sizes[i]).misses, 0));
 }
 
 /* One read-modify-write in, one out; alone they hit. With others the line comes and
@@ -59,9 +67,9 @@ static void a_counted_read_has_two_rmws_and_misses_among_others(void **state)
 	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct workload_result r = reads("rwlock-counted", sizes[i]);
 
-		assert_true(r.rmws == 2);
+		assert_true(is_about(r.rmws, 2));
 		if (sizes[i] == 1)
-			assert_true(r.misses == 0);
+			assert_true(is_about(r.misses, 0));
 		else
 			assert_true(r.misses > 0.2);
 	}
