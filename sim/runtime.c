@@ -8,6 +8,7 @@
 
 #include "../src/lease/leases.h"
 #include "../src/sync/queues.h"
+#include "../src/sync/reads.h"
 
 #include <pawl/runtime.h>
 
@@ -22,6 +23,7 @@ size_t sim_waiting_slots = SIM_MAX_WAITING_SLOTS;
 unsigned sim_hapax_block_bits = 16;
 uint64_t sim_mutex_bypass = 1 << 20;
 bool sim_mutex_polls;
+uint64_t sim_rwlock_fenced_after = 1, sim_rwlock_biased_after = 1;
 bool sim_impatient;
 
 bool sim_barriers_aimed = true;
@@ -31,6 +33,10 @@ static uint64_t blocks_used;
 /* Handles, in the order of their threads' first use. */
 static struct pawl_lease_handle lease_handles[SIM_MAX_LEASE_HANDLES];
 static uint32_t lease_handles_used;
+
+/* Records of who reads. That of a thread without one has no room. */
+__attribute__((aligned(4096))) static struct pawl_reads reads[SIM_MAX_READS];
+static struct pawl_reads no_room = {.slots = {{2}, {2}}};
 
 void sim_reset(void)
 {
@@ -46,6 +52,7 @@ void sim_reset(void)
 	__builtin_memset(lease_handles, 0, sizeof(lease_handles));
 	lease_handles_used = 0;
 	pawl_lease_forget();
+	__builtin_memset(reads, 0, sizeof(reads));
 }
 
 size_t sim_thread_size(void)
@@ -180,6 +187,33 @@ bool pawl_lease_barrier(uint64_t cpu)
 bool pawl_lease_barrier_all(void)
 {
 	return sim_heavy_fence();
+}
+
+void sim_give_reads(int thread)
+{
+	if (thread >= SIM_MAX_READS)
+		pawl_die("more threads that read than the simulator has room for");
+	pawl_self()->reads = &reads[thread];
+}
+
+struct pawl_reads *pawl_reads_first(void)
+{
+	return pawl_self()->reads = &no_room;
+}
+
+struct pawl_reads *pawl_reads_at(unsigned i)
+{
+	return i < SIM_MAX_READS ? &reads[i] : NULL;
+}
+
+void pawl_reads_exit(struct pawl_thread *self)
+{
+	self->reads = &no_room;
+}
+
+bool pawl_heavy_fence_works(void)
+{
+	return sim_membarrier_works;
 }
 
 /* A bucket's lock, in place of src/sleep/guard.c, which is checked by itself. */

@@ -8,6 +8,11 @@
 /* Threads that use leases, in one execution. */
 enum { SIM_MAX_LEASE_HANDLES = 8 };
 
+/* The same for read-write locks: gives the running thread the record of its number.
+ * Without it its record has no room. */
+enum { SIM_MAX_READS = 4 };
+void sim_give_reads(int thread);
+
 /* Whether a lease's barrier can go to its CPU alone. */
 extern bool sim_barriers_aimed;
 

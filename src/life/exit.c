@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The end of a thread's dealings with pawl; the same for every back end. */
 #include "lease/leases.h"
+#include "sync/reads.h"
 
 #include <pawl/runtime.h>
 
@@ -11,6 +12,7 @@ void pawl_thread_exit(struct pawl_thread *self)
 	pawl_await_eq_acquire(&self->overlap_grant, 0,
 			      PAWL_SPIN); /* [E] of hemlock_overlap.h */
 	pawl_lease_exit(self);
+	pawl_reads_exit(self);
 	while (self->free_nodes != NULL) {
 		struct pawl_node *node = self->free_nodes;
 

@@ -3,6 +3,7 @@
 #include "sleep/fences.h"
 #include "os/os.h"
 #include "sleep/parking.h"
+#include "sync/reads.h"
 
 #include <pawl/runtime.h>
 
@@ -76,14 +77,15 @@ unsigned pawl_current_node(void)
 }
 
 /* Draw from a block of its own: the parent goes on with the old one. The
- * parking table is full of threads that are not there, and so is the barrier's
- * queue. */
+ * parking table is full of threads that are not there, and so are the barrier's
+ * queue and the records of who reads. */
 static void forked(void)
 {
 	pawl_self()->next_hapax = 0;
 	pawl_park_forget();
 	pawl_hapax_forget();
 	pawl_fence_forget();
+	pawl_reads_forget();
 }
 
 __attribute__((constructor)) static void watch_forks(void)
