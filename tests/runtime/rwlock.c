@@ -538,8 +538,9 @@ static void sections_are_whole(void **state)
 			memset(&s, 0, sizeof(s));
 			s.writes_in = shares[k];
 			s.rounds = 20000 / sizes[i];
-			crew = (struct crew){.size = sizes[i]};
-			crew_start(&crew, stress_run, &s);
+			crew.size = 0;
+			while (crew.size < sizes[i])
+				crew_start(&crew, stress_run, &s);
 			crew_join(&crew);
 			assert_free(&s.l);
 		}
