@@ -3,6 +3,32 @@
 #include "rwlock.h"
 
 #include <pawl/mutex.h>
+#include <pawl/rwlock.h>
+
+static void read_lock(void *l)
+{
+	pawl_rwlock_read_lock(l);
+}
+
+static void read_unlock(void *l)
+{
+	pawl_rwlock_read_unlock(l);
+}
+
+static void write_lock(void *l)
+{
+	pawl_rwlock_write_lock(l);
+}
+
+static void write_unlock(void *l)
+{
+	pawl_rwlock_write_unlock(l);
+}
+
+DEFINE_RWLOCK_LOOP(ours, read_lock, read_unlock, write_lock, write_unlock);
+
+static const struct bench_subject rwlock = {
+	.name = "rwlock", .loop = ours_rwlock, .size = sizeof(struct pawl_rwlock)};
 
 static void mutex_lock(void *l)
 {
@@ -20,6 +46,7 @@ static const struct bench_subject mutex = {
 	.name = "mutex", .loop = mutex_rwlock, .size = sizeof(struct pawl_mutex)};
 
 const struct bench_subject *const bench_rwlocks[] = {
+	&rwlock,
 	&mutex,
 	&bench_pthread_rwlock,
 	&bench_pthread_rwlock_writer,
