@@ -568,6 +568,7 @@ const struct scenario scenarios[] = {
 const struct checked_object checked_objects[] = {
 	{&cond_types[0], cond_scenarios},
 	{&fence_types[0], fence_scenarios},
+	{&rwlock_types[0], rwlock_scenarios},
 	{&semaphore_types[0], semaphore_scenarios},
 	{&seqlock_types[0], seqlock_scenarios},
 	{&lease_types[0], lease_scenarios},

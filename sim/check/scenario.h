@@ -64,6 +64,8 @@ extern const struct lock_type seqlock_types[];
 extern const struct scenario seqlock_scenarios[];
 extern const struct lock_type lease_types[];
 extern const struct scenario lease_scenarios[];
+extern const struct lock_type rwlock_types[];
+extern const struct scenario rwlock_scenarios[];
 extern const struct lock_type semaphore_types[];
 extern const struct scenario semaphore_scenarios[];
 extern const struct lock_type shared_types[];

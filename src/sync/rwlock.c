@@ -434,7 +434,7 @@ static bool withdraw(struct pawl_rwlock *l, uint64_t what,
 		     const struct pawl_deadline *deadline)
 {
 	bool biased = (what & PAWL_RWLOCK_BIASED) != 0;
-	uint64_t start = biased ? pawl_os_now() : 0;
+	uint64_t start = biased ? pawl_os_now() : 0, word;
 
 	/* [S] pairs with [S]. Nobody else takes it: we have the gate. */
 	pawl_fetch_add_seq_cst(&l->word, -what);
@@ -445,7 +445,11 @@ static bool withdraw(struct pawl_rwlock *l, uint64_t what,
 			bar(l, start);
 		return true;
 	}
-	pawl_fetch_add_release(&l->word, what); /* [O] pairs with [A] */
+	/* A reader may have given it back meanwhile. Ends: it fails if others come or
+	 * go, which they cannot do for ever while we have the gate. */
+	do
+		word = pawl_load_relaxed(&l->word); /* Relaxed: [O] looks again */
+	while (!pawl_cas_release(&l->word, word, word | what)); /* [O] pairs with [A] */
 	return false;
 }
 
@@ -496,8 +500,8 @@ int pawl_rwlock_write_until(struct pawl_rwlock *l, int clock, const struct times
 		error = pawl_mutex_lock_until(&l->gate, clock, time);
 		if (error != 0)
 			return error;
-		pawl_full_fence(); /* [G] pairs with [C] */
 	}
+	pawl_full_fence(); /* [G] pairs with [C] */
 	error = pawl_deadline_at(&deadline, clock, time);
 	/* A bad time matters to those who have to wait. */
 	if (drain(l, error == 0 ? &deadline : &AT_ONCE))
