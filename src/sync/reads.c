@@ -101,6 +101,26 @@ void pawl_reads_exit(struct pawl_thread *self)
 	pawl_os_restore_signals(signals);
 }
 
+/* The locks that this thread reads are as it knows them. */
+static void keep_mine(struct pawl_thread *self)
+{
+	struct pawl_node *node;
+	unsigned k;
+
+	if (self->reads == NULL)
+		return;
+	for (k = 0; k < SLOTS && self->reads != &no_room; k++) {
+		/* Relaxed: our own. */
+		uint64_t slot = pawl_load_relaxed(&self->reads->slots[k]);
+
+		if (slot != 0)
+			pawl_rwlock_survive(
+				pawl_pointer(slot & ~(uint64_t)PAWL_RWLOCK_COUNTED));
+	}
+	for (node = self->more_reads; node != NULL; node = node->free_next)
+		pawl_rwlock_survive(pawl_pointer(node->value));
+}
+
 void pawl_reads_forget(void)
 {
 	const struct pawl_reads *mine = pawl_self()->reads;
@@ -118,4 +138,5 @@ void pawl_reads_forget(void)
 		r->free_next = table.free;
 		table.free = r;
 	}
+	keep_mine(pawl_self());
 }

@@ -26,4 +26,15 @@ void pawl_reads_exit(struct pawl_thread *self);
 /* In the child of a fork: only this thread reads. */
 void pawl_reads_forget(void);
 
+/* readers.c: whether this thread reads *l. */
+bool pawl_rwlock_reads(const struct pawl_rwlock *l);
+
+/* Ends a read of *l that some thread began which will not end it; false if nobody's
+ * record has one. */
+bool pawl_rwlock_end_other(struct pawl_rwlock *l);
+
+/* In the child of a fork: *l, which this thread reads, has no other readers, and no
+ * writer that waits. */
+void pawl_rwlock_survive(struct pawl_rwlock *l);
+
 #endif /* PAWL_SYNC_READS_H */
