@@ -51,8 +51,8 @@
  * writes must not lock; the thread that locked must unlock. A signal
  * handler may read if it has not interrupted a call of pawl.
  * A child of fork() has what its only thread had; reads of other threads are over
- * if they were biased, and last for ever if they were counted. So are reads of
- * threads that exit without unlocking. Where the system has no membarrier no lock
+ * if they were in their records alone, or of a lock that it reads, too; those that
+ * were counted last for ever. So do reads of threads that exit without unlocking. Where the system has no membarrier no lock
  * is ever biased.
  *
  * Order      [F] and [R] pair with [K] in the runtime's rwlock.c: who sees a slot
@@ -65,7 +65,7 @@
  * Lifetime   [R], or the count in the runtime, is a read unlock's last access to
  *            *l; [U] a write unlock's. What follows uses its address.
  * Checked    pawl check rwlock, with mutants for each label and invariant;
- *            tests/runtime/rwlock.c; tests/soak/rwlock.c.
+ *            tests/runtime/rwlock.c, rwlock_life.c; tests/soak/rwlock.c.
  */
 #ifndef PAWL_RWLOCK_H
 #define PAWL_RWLOCK_H

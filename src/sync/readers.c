@@ -2,6 +2,9 @@
 /*
  * Reads that are not ended by who began them: of a thread that left it to another,
  * which the interposer allows for, and in the child of a fork.
+ *
+ * Order: as in sync/rwlock.c. Here [R] and [D] end what another thread read, after its
+ * section: that it is over is for the program to know, and to order.
  */
 #include "sync/reads.h"
 
@@ -54,8 +57,7 @@ static bool take(const struct pawl_rwlock *l, uint64_t mark)
 
 	for (i = 0; (r = pawl_reads_at(i)) != NULL; i++)
 		while (find(r, l, mark, &slot) != 0)
-			/* [R] pairs with [K] of rwlock.c. */
-			if (pawl_cas_acq_rel(slot, pawl_address(l) | mark, 0))
+			if (pawl_cas_acq_rel(slot, pawl_address(l) | mark, 0)) /* [R] */
 				return true;
 	return false;
 }
@@ -63,8 +65,8 @@ static bool take(const struct pawl_rwlock *l, uint64_t mark)
 bool pawl_rwlock_end_other(struct pawl_rwlock *l)
 {
 	if (take(l, PAWL_RWLOCK_COUNTED))
-		/* [D] pairs with [E] and [G] of rwlock.c; our last access to l. */
-		pawl_fetch_add_release(&l->word, -(uint64_t)PAWL_RWLOCK_READER);
+		/* Our last access to l. */
+		pawl_fetch_add_release(&l->word, -(uint64_t)PAWL_RWLOCK_READER); /* [D] */
 	else if (!take(l, 0))
 		return false;
 	if (pawl_parked_near(l))
@@ -78,7 +80,7 @@ void pawl_rwlock_survive(struct pawl_rwlock *l)
 	pawl_atomic64 *where;
 	uint64_t counted = find(mine, l, PAWL_RWLOCK_COUNTED, &where) + count_nodes(l);
 	bool announced = find(mine, l, 0, &where) != 0;
-	/* Relaxed, all of it: nobody else is there. */
+	/* Relaxed, here and below: nobody else is there. */
 	uint64_t word = pawl_load_relaxed(&l->word) & PAWL_RWLOCK_BIASED;
 
 	word += counted * PAWL_RWLOCK_READER;

@@ -2,6 +2,8 @@
 /*
  * The records of what threads read: made in chunks that are never given back,
  * handed from threads that exit to threads that come.
+ *
+ * Order: [M] pairs with [N]: who sees that there is a record finds its chunk.
  */
 #include "sync/reads.h"
 #include "os/os.h"
@@ -27,9 +29,9 @@ static struct pawl_reads no_room = {
 
 struct pawl_reads *pawl_reads_at(unsigned i)
 {
-	/* [M] pairs with [N]. */
-	return i < pawl_load_acquire(&table.made) ? &table.chunks[i / CHUNK][i % CHUNK]
-						  : NULL;
+	uint64_t made = pawl_load_acquire(&table.made); /* [M] */
+
+	return i < made ? &table.chunks[i / CHUNK][i % CHUNK] : NULL;
 }
 
 /* Requires the lock. NULL if there are too many, or there is no memory. */
@@ -46,7 +48,7 @@ static struct pawl_reads *make(void)
 		if (*chunk == NULL)
 			return NULL;
 	}
-	pawl_store_release(&table.made, made + 1); /* [N] pairs with [M] */
+	pawl_store_release(&table.made, made + 1); /* [N] */
 	return &(*chunk)[made % CHUNK];
 }
 
@@ -127,7 +129,7 @@ void pawl_reads_forget(void)
 	struct pawl_reads *r;
 	unsigned i, k;
 
-	/* Relaxed, all of it: nobody else is there. */
+	/* Relaxed, here and below: nobody else is there. */
 	pawl_store_relaxed(&table.lock, 0);
 	table.free = NULL;
 	for (i = 0; (r = pawl_reads_at(i)) != NULL; i++) {

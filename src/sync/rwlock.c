@@ -6,6 +6,19 @@
  * the sleepers of the gate's bucket, under an address that nobody else uses. Whoever
  * leaves as a writer lets the queue in, by counting it; whoever sets the gate free
  * otherwise wakes it.
+ *
+ * Order: [F] pairs with [K], and so does the end of a read, [R] pairs with [K]: a writer
+ * that finds a slot changed sees the section of the read that it stood for. [H] pairs
+ * with [B] of pawl/rwlock.h: a reader announces itself and looks at the word, a writer
+ * withdraws the bias and looks at the records; at least one sees the other. [S] pairs
+ * with itself: the same of a fenced reader, which passes its own fence. [O] pairs with
+ * [A] of pawl/rwlock.h: who sees a form sees what its giver had seen, the last writer's
+ * section; a fenced reader does so by [S]. [C] pairs with [G]: of a reader that counts
+ * itself and a writer that takes the gate, at least one sees the other. [C] pairs with
+ * [U]: a reader that finds the gate free sees the last writer's section. [D] pairs with
+ * [E]: a writer that finds no readers left sees their sections; at once, in
+ * the header, [D] pairs with [G] of pawl/rwlock.h. [W] pairs with [V] of sleep/park.c:
+ * who is told sees why, and the section of the writer that let it in.
  */
 #include "sync/reads.h"
 #include "sleep/fences.h"
@@ -89,8 +102,8 @@ static void note(const struct pawl_rwlock *l, pawl_atomic64 *slot)
 	struct pawl_node *node;
 
 	if (slot != NULL) {
-		/* [F] pairs with [K]: a writer may wait for what was here before. */
-		pawl_store_release(slot, pawl_address(l) | PAWL_RWLOCK_COUNTED);
+		/* [F]: a writer may wait for what was here before. */
+		pawl_store_release(slot, pawl_address(l) | PAWL_RWLOCK_COUNTED); /* [F] */
 		return;
 	}
 	node = pawl_node_get();
@@ -104,15 +117,16 @@ static void note(const struct pawl_rwlock *l, pawl_atomic64 *slot)
 /* Takes back an announcement, or a note. */
 static void empty(const struct pawl_rwlock *l, pawl_atomic64 *slot)
 {
-	pawl_store_release(slot, 0); /* [R] pairs with [K] */
+	pawl_store_release(slot, 0); /* [R] */
 	if (pawl_parked_near(l))
 		pawl_rwlock_wake(l, drain_of(l));
 }
 
 static void count_out(struct pawl_rwlock *l)
 {
-	/* [D] pairs with [E] and [G]; our last access to l. */
-	uint64_t before = pawl_fetch_add_release(&l->word, -(uint64_t)PAWL_RWLOCK_READER);
+	/* Our last access to l. */
+	uint64_t before = pawl_fetch_add_release(&l->word,
+						 -(uint64_t)PAWL_RWLOCK_READER); /* [D] */
 
 	if (before < 2 * PAWL_RWLOCK_READER && pawl_parked_near(l))
 		pawl_rwlock_wake(l, drain_of(l));
@@ -123,8 +137,8 @@ static bool count_in(struct pawl_rwlock *l)
 	/* Relaxed: spares what would be in vain; [C] decides. */
 	if (pawl_load_relaxed(&l->gate.word) != 0)
 		return false;
-	pawl_fetch_add_seq_cst(&l->word, PAWL_RWLOCK_READER); /* [C] pairs with [G] */
-	if (pawl_load_seq_cst(&l->gate.word) == 0) /* [C] pairs with [G] and [U] */
+	pawl_fetch_add_seq_cst(&l->word, PAWL_RWLOCK_READER); /* [C] */
+	if (pawl_load_seq_cst(&l->gate.word) == 0)	      /* [C] */
 		return true;
 	count_out(l);
 	return false;
@@ -150,14 +164,12 @@ static void favour_readers(struct pawl_rwlock *l)
 	if (pawl_load_relaxed(&l->gate.word) != 0)
 		return;
 	if ((word & PAWL_RWLOCK_FENCED) == 0)
-		(void)pawl_cas_release(
-			&l->word, word,
-			word | PAWL_RWLOCK_FENCED); /* [O] pairs with [A] */
+		(void)pawl_cas_release(&l->word, word,
+				       word | PAWL_RWLOCK_FENCED); /* [O] */
 	else if ((word & PAWL_RWLOCK_BIASED) == 0 &&
 		 reads % PAWL_RWLOCK_BIASED_AFTER == 0 && pawl_heavy_fence_works() &&
 		 (now = pawl_os_now()) >= barred &&
-		 pawl_cas_release(&l->word, word,
-				  word | PAWL_RWLOCK_BIASED)) /* [O] pairs with [A] */
+		 pawl_cas_release(&l->word, word, word | PAWL_RWLOCK_BIASED)) /* [O] */
 		/* Since when it is biased. Relaxed: a hint. */
 		pawl_store_relaxed(&l->barred, set_doublings(now, barred & DOUBLINGS));
 }
@@ -171,8 +183,8 @@ static bool announce(struct pawl_rwlock *l, pawl_atomic64 *slot)
 		if (pawl_rwlock_announce(l, slot))
 			return true;
 	} else if ((word & PAWL_RWLOCK_FENCED) != 0) {
-		pawl_store_seq_cst(slot, pawl_address(l));	  /* [S] pairs with [S] */
-		if ((pawl_load_seq_cst(&l->word) & RECORDS) != 0) /* [S] pairs with [S] */
+		pawl_store_seq_cst(slot, pawl_address(l));	  /* [S] */
+		if ((pawl_load_seq_cst(&l->word) & RECORDS) != 0) /* [S] */
 			return true;
 	} else {
 		return false;
@@ -236,8 +248,7 @@ static bool sleep_counted(struct pawl_sleeper *me, bool sure,
 	struct pawl_deadline soon = pawl_deadline_in(UNSURE_NS);
 	bool told = pawl_sleep(me, sure ? deadline : &soon);
 
-	/* [W] pairs with [V]: we see why we are woken. */
-	(void)pawl_cas_acquire(&me->state, SLEEPER_WOKEN, SLEEPER_WAITING);
+	(void)pawl_cas_acquire(&me->state, SLEEPER_WOKEN, SLEEPER_WAITING); /* [W] */
 	return told || deadline == NULL || (!sure && pawl_os_until(deadline) != 0);
 }
 
@@ -248,8 +259,7 @@ static bool leave_line(struct pawl_rwlock *l, struct pawl_bucket *bucket,
 	bool granted;
 
 	pawl_bucket_lock(bucket);
-	granted = pawl_load_acquire(&me->state) ==
-		  SLEEPER_GRANTED; /* [W] pairs with [V] */
+	granted = pawl_load_acquire(&me->state) == SLEEPER_GRANTED; /* [W] */
 	if (!granted) {
 		pawl_bucket_uncount(bucket, me);
 		pawl_bucket_remove(bucket, me);
@@ -275,7 +285,7 @@ static int queue(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
 	if ((pawl_load_relaxed(&l->word) & PAWL_RWLOCK_WAITING) == 0)
 		pawl_fetch_add_relaxed(&l->word, PAWL_RWLOCK_WAITING); /* I6 */
 	pawl_bucket_unlock(bucket);
-	sure = pawl_park_fence();
+	sure = pawl_park_fence(); /* [H] of sleep/park.c: P1 */
 	while (!late) {
 		if (count_in(l)) { /* P1 */
 			if (leave_line(l, bucket, &me))
@@ -283,8 +293,7 @@ static int queue(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
 			return 0;
 		}
 		late = !sleep_counted(&me, sure, deadline);
-		if (pawl_load_acquire(&me.state) ==
-		    SLEEPER_GRANTED) /* [W] pairs with [V] */
+		if (pawl_load_acquire(&me.state) == SLEEPER_GRANTED) /* [W] */
 			return 0;
 	}
 	return leave_line(l, bucket, &me) ? 0 : ETIMEDOUT;
@@ -383,7 +392,7 @@ static bool await_other(const struct pawl_rwlock *l, const pawl_atomic64 *w,
 	pawl_bucket_append(bucket, &me);
 	pawl_bucket_count(bucket, &me);
 	pawl_bucket_unlock(bucket);
-	sure = pawl_park_fence();
+	sure = pawl_park_fence(); /* [H] of sleep/park.c: P1 */
 	/* Relaxed: P1; the caller looks again, with the order it needs. */
 	while (!late && pawl_load_relaxed(w) == seen)
 		late = !sleep_counted(&me, sure, deadline);
@@ -403,9 +412,9 @@ static bool await_records(const struct pawl_rwlock *l,
 
 	for (i = 0; (r = pawl_reads_at(i)) != NULL; i++)
 		for (k = 0; k < SLOTS; k++)
-			/* [K] pairs with [F] and [R]; [S] with [S]. Ends when that
-			 * read does. */
-			while (pawl_load_seq_cst(&r->slots[k]) == pawl_address(l))
+			/* Ends when that read does. */
+			while (pawl_load_seq_cst(&r->slots[k]) ==
+			       pawl_address(l)) /* [K] [S] */
 				if (!await_other(l, &r->slots[k], pawl_address(l),
 						 deadline))
 					return false;
@@ -415,7 +424,7 @@ static bool await_records(const struct pawl_rwlock *l,
 /* Bars the bias, after a withdrawal. */
 static void bar(struct pawl_rwlock *l, uint64_t start)
 {
-	/* Relaxed: a hint. */
+	/* Relaxed, here and below: a hint. */
 	uint64_t barred = pawl_load_relaxed(&l->barred), doublings = barred & DOUBLINGS;
 	uint64_t now = pawl_os_now(), took = now - start;
 
@@ -436,9 +445,9 @@ static bool withdraw(struct pawl_rwlock *l, uint64_t what,
 	bool biased = (what & PAWL_RWLOCK_BIASED) != 0;
 	uint64_t start = biased ? pawl_os_now() : 0, word;
 
-	/* [S] pairs with [S]. Nobody else takes it: we have the gate. */
-	pawl_fetch_add_seq_cst(&l->word, -what);
-	if (biased && !pawl_heavy_fence()) /* [H] pairs with [B] */
+	/* Nobody else takes it: we have the gate. */
+	pawl_fetch_add_seq_cst(&l->word, -what); /* [S] */
+	if (biased && !pawl_heavy_fence())	 /* [H] */
 		doze(SETTLED_NS, NULL);
 	if (await_records(l, deadline)) {
 		if (biased)
@@ -449,7 +458,7 @@ static bool withdraw(struct pawl_rwlock *l, uint64_t what,
 	 * go, which they cannot do for ever while we have the gate. */
 	do
 		word = pawl_load_relaxed(&l->word); /* Relaxed: [O] looks again */
-	while (!pawl_cas_release(&l->word, word, word | what)); /* [O] pairs with [A] */
+	while (!pawl_cas_release(&l->word, word, word | what)); /* [O] */
 	return false;
 }
 
@@ -459,10 +468,10 @@ static bool drain(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
 {
 	uint64_t word;
 
-	/* [E] pairs with [D]. Ends when the readers do: nobody is counted in as long
+	/* Ends when the readers do: nobody is counted in as long
 	 * as we have the gate, but those who read already. */
-	while (((word = pawl_load_acquire(&l->word)) & ~(uint64_t)PAWL_RWLOCK_WAITING) !=
-	       0)
+	while (((word = pawl_load_acquire(&l->word)) & /* [E] */
+		~(uint64_t)PAWL_RWLOCK_WAITING) != 0)
 		if ((word & RECORDS) != 0 ? !withdraw(l, word & RECORDS, deadline)
 					  : !await_other(l, &l->word, word, deadline))
 			return false;
@@ -477,7 +486,7 @@ void pawl_rwlock_drain(struct pawl_rwlock *l)
 void pawl_rwlock_write_slow(struct pawl_rwlock *l)
 {
 	pawl_mutex_lock_slow(&l->gate);
-	pawl_full_fence(); /* [G] pairs with [C] */
+	pawl_full_fence(); /* [G] */
 	drain(l, NULL);
 }
 
@@ -501,7 +510,7 @@ int pawl_rwlock_write_until(struct pawl_rwlock *l, int clock, const struct times
 		if (error != 0)
 			return error;
 	}
-	pawl_full_fence(); /* [G] pairs with [C] */
+	pawl_full_fence(); /* [G] */
 	error = pawl_deadline_at(&deadline, clock, time);
 	/* A bad time matters to those who have to wait. */
 	if (drain(l, error == 0 ? &deadline : &AT_ONCE))
