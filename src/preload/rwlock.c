@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pthread_rwlock_*: pawl_rwlock in glibc's object.
+ * pthread_rwlock_*: pawl_rwlock in glibc's object, if that was asked for.
  *
  *   bytes  glibc's names            ours
  *    0..31 __readers ... __shared   pawl_rwlock; glibc's, if owned is 0

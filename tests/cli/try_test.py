@@ -178,9 +178,10 @@ class Trials(CommandTest):
         self.assertEqual(self.results()["mutex"]["metric"]["samples"], [20] * 6)
         self.succeed("report", "r.json", "-o", "page.html")
         page = self.read("page.html")
-        self.assertIn("<p>the program takes no lock: nothing to rank.</p>", page)
+        self.assertIn("<p>the program takes no lock that pawl stands in for: "
+                      "nothing to rank.</p>", page)
 
-    def test_read_write_locks_count_as_locks(self):
+    def test_read_write_locks_count_if_they_are_ours(self):
         self.build("reader", """#include <pthread.h>
             #include <stdio.h>
             #include <stdlib.h>
@@ -196,8 +197,12 @@ class Trials(CommandTest):
                 return puts(getenv("PAWL_LOCK") != NULL ? "20" : "10") < 0;
             }
             """)
-        done = self.succeed("try", "--runs", "6", "--metric", "[0-9]+", "--json", "r.json",
-                            "--", os.path.join(self.built.name, "reader"))
+        words = ["try", "--runs", "6", "--metric", "[0-9]+", "--json", "r.json", "--",
+                 os.path.join(self.built.name, "reader")]
+        done = self.succeed(*words)
+        self.assertIn("Nothing to rank: the program takes no lock", self.verdict(done))
+        os.remove(os.path.join(self.directory.name, "r.json"))
+        done = self.succeed(*words, env={**os.environ, "PAWL_RWLOCK": "pawl"})
         self.assertIn("takes read-write locks 31 times, and had to wait for 0", done.stdout)
         self.assertIn("is best for this program", self.verdict(done))
         result = self.results()["mutex"]

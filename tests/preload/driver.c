@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "preload/offer.h"
+#include "driver.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,53 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const struct lock_type *lock;
 static const char *effort = "full";
-
-/* What a command printed, stdout and stderr, and how it ended. */
-struct outcome {
-	int status; /* as of waitpid */
-	char *text;
-};
-
-/* Runs a shell command, in which $P is the folder of the programs. */
-static struct outcome run(const char *format, ...)
-{
-	struct outcome outcome = {0, NULL};
-	size_t room = 0, length = 0, got;
-	char command[1024];
-	va_list arguments;
-	FILE *pipe;
-
-	va_start(arguments, format);
-	vsnprintf(command, sizeof(command), format, arguments);
-	va_end(arguments);
-	fflush(NULL);
-	pipe = popen(command, "r");
-	assert_non_null(pipe);
-	do {
-		room += 1 << 16;
-		outcome.text = realloc(outcome.text, room);
-		assert_non_null(outcome.text);
-		got = fread(outcome.text + length, 1, room - length - 1, pipe);
-		length += got;
-	} while (got > 0);
-	outcome.text[length] = '\0';
-	outcome.status = pclose(pipe);
-	return outcome;
-}
-
-/* Under the lock; silence is part of success. */
-static void run_well(const char *program)
-{
-	struct outcome outcome = run("exec 2>&1; LD_PRELOAD=%s PAWL_LOCK=%s exec %s/%s",
-				     LIBRARY, lock->name, PROGRAMS, program);
-
-	if (outcome.status != 0 || *outcome.text != '\0')
-		fail_msg("%s under %s: status %#x, said: %s", program, lock->name,
-			 (unsigned)outcome.status, outcome.text);
-	free(outcome.text);
-}
 
 static void every_function_is_ours(void **state)
 {
@@ -87,6 +41,7 @@ static void so_is_the_cxx_library(void **state)
 {
 	(void)state;
 	run_well("preload_intercepted_cxx");
+	with("PAWL_RWLOCK", OFFER_RWLOCK_OURS, run_well, "preload_intercepted_cxx");
 }
 
 static void so_are_old_versions(void **state)
@@ -94,6 +49,7 @@ static void so_are_old_versions(void **state)
 	(void)state;
 #ifdef OLD_VERSIONS
 	run_well("preload_old_versions");
+	with("PAWL_RWLOCK", OFFER_RWLOCK_OURS, run_well, "preload_old_versions");
 #else
 	skip(); /* this CPU's glibc is younger than those versions */
 #endif
@@ -109,6 +65,7 @@ static void nothing_allocates(void **state)
 {
 	(void)state;
 	run_well("preload_first_use");
+	with("PAWL_RWLOCK", OFFER_RWLOCK_OURS, run_well, "preload_first_use");
 }
 
 static void a_plug_in_shares_mutexes(void **state)
@@ -120,9 +77,7 @@ static void a_plug_in_shares_mutexes(void **state)
 static void newcomers_are_counted(void **state)
 {
 	(void)state;
-	setenv("PAWL_STATS", "/dev/null", 1);
-	run_well("preload_integrity newcomers");
-	unsetenv("PAWL_STATS");
+	with("PAWL_STATS", "/dev/null", run_well, "preload_integrity newcomers");
 }
 
 static void filters_see_no_membarrier(void **state)
@@ -157,49 +112,10 @@ static void a_fork_may_come_at_any_step(void **state)
 	run_stepwise("preload_midway forks");
 }
 
-/* Says where two texts begin to differ. */
-static void compare(const char *ours, const char *theirs)
-{
-	int line = 1;
-
-	for (; *ours != '\0' && *ours == *theirs; ours++, theirs++)
-		line += *ours == '\n';
-	if (*ours != *theirs)
-		fail_msg("line %d: '%.*s' under %s, '%.*s' without", line,
-			 (int)strcspn(ours, "\n"), ours, lock->name,
-			 (int)strcspn(theirs, "\n"), theirs);
-}
-
-/* Prints the same with and without us. */
-static void behaves_alike(const char *program)
-{
-	struct outcome theirs = run("%s/%s 2>&1", PROGRAMS, program);
-	struct outcome ours = run("exec 2>&1; LD_PRELOAD=%s PAWL_LOCK=%s exec %s/%s",
-				  LIBRARY, lock->name, PROGRAMS, program);
-
-	compare(ours.text, theirs.text);
-	assert_int_equal(theirs.status, 0);
-	assert_int_equal(ours.status, 0);
-	free(theirs.text);
-	free(ours.text);
-}
-
 static void behaves_as_glibc_does(void **state)
 {
 	(void)state;
 	behaves_alike("preload_semantics");
-}
-
-static void rwlocks_behave_as_glibcs_do(void **state)
-{
-	(void)state;
-	behaves_alike("preload_rwlock_semantics");
-	setenv("PAWL_STATS", "/dev/null", 1); /* counting, they go another way */
-	behaves_alike("preload_rwlock_semantics");
-	unsetenv("PAWL_STATS");
-	setenv("PAWL_RWLOCK", "glibc", 1);
-	behaves_alike("preload_rwlock_semantics");
-	unsetenv("PAWL_RWLOCK");
 }
 
 #define INTEGRITY(name)                                                              \
@@ -231,93 +147,6 @@ INTEGRITY(depths)
 INTEGRITY(mixture)
 INTEGRITY(jumps)
 INTEGRITY(forgotten)
-
-#define RWLOCKS(name)                                        \
-	static void rwlocks_##name(void **state)             \
-	{                                                    \
-		(void)state;                                 \
-		run_well("preload_rwlock_integrity " #name); \
-	}
-RWLOCKS(exclusion)
-RWLOCKS(many)
-RWLOCKS(churn)
-RWLOCKS(fair)
-RWLOCKS(timed)
-RWLOCKS(forks)
-RWLOCKS(signals)
-RWLOCKS(stranger)
-RWLOCKS(farewell)
-RWLOCKS(exit)
-
-static void rwlocks_work_without_membarrier(void **state)
-{
-	static const char *const cases[] = {"exclusion", "fair", "timed", "churn"};
-	char program[256];
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		snprintf(program, sizeof(program),
-			 "preload_no_membarrier %s/preload_rwlock_integrity %s", PROGRAMS,
-			 cases[i]);
-		run_well(program);
-	}
-}
-
-/* Reads and writes are counted, unless they are left to glibc. */
-static void rwlocks_are_counted(void **state)
-{
-	const char *command =
-		"%s run --stats %s -- %s/preload_rwlock_integrity many 2>&1";
-	struct outcome outcome = run(command, COMMAND, "", PROGRAMS);
-	unsigned long long reads = 0, writes = 0, contended = 1;
-	const char *line = strstr(outcome.text, "read-write locks: ");
-
-	(void)state;
-	assert_int_equal(outcome.status, 0);
-	assert_non_null(line);
-	assert_int_equal(sscanf(line,
-				"read-write locks: read %llu, written %llu, contended "
-				"%llu",
-				&reads, &writes, &contended),
-			 3);
-	/* Two rounds of reading 1,001 locks three times, and 100 times to warm up;
-	 * and of writing each twice. */
-	assert_int_equal(reads, 2 * 1001 * 103);
-	assert_int_equal(writes, 2 * 1001 * 2);
-	assert_int_equal(contended, 0);
-	free(outcome.text);
-	outcome = run(command, COMMAND, "--rwlock glibc", PROGRAMS);
-	assert_int_equal(outcome.status, 0);
-	assert_non_null(strstr(outcome.text, "acquisitions"));
-	assert_null(strstr(outcome.text, "read-write"));
-	free(outcome.text);
-	outcome = run(command, COMMAND, "--rwlock pawl", PROGRAMS);
-	assert_non_null(strstr(outcome.text, "read-write"));
-	free(outcome.text);
-	outcome = run("%s run --stats -- %s/preload_rwlock_integrity fair 2>&1", COMMAND,
-		      PROGRAMS);
-	assert_non_null(strstr(outcome.text, "most contended read-write locks:"));
-	free(outcome.text);
-}
-
-static void neither_ours_nor_glibcs_is_one_line(void **state)
-{
-	struct outcome outcome = run("PAWL_RWLOCK=nobodys LD_PRELOAD=%s %s/"
-				     "preload_intercepted 2>&1",
-				     LIBRARY, PROGRAMS);
-
-	(void)state;
-	assert_int_equal(WEXITSTATUS(outcome.status), 127);
-	assert_string_equal(outcome.text,
-			    "pawl: PAWL_RWLOCK=nobodys is neither pawl nor glibc\n");
-	free(outcome.text);
-	outcome = run("%s run --rwlock nobodys -- true 2>&1", COMMAND);
-	assert_int_equal(WEXITSTATUS(outcome.status), 2);
-	assert_string_equal(outcome.text,
-			    "pawl: --rwlock: 'nobodys' is neither pawl nor glibc\n");
-	free(outcome.text);
-}
 
 static void works_without_membarrier(void **state)
 {
@@ -570,22 +399,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(waits_for_signals_are_counted),
 		cmocka_unit_test(a_static_program_is_refused),
 	};
-	const struct CMUnitTest rwlocks[] = {
-		cmocka_unit_test(rwlocks_behave_as_glibcs_do),
-		cmocka_unit_test(rwlocks_exclusion),
-		cmocka_unit_test(rwlocks_many),
-		cmocka_unit_test(rwlocks_churn),
-		cmocka_unit_test(rwlocks_fair),
-		cmocka_unit_test(rwlocks_timed),
-		cmocka_unit_test(rwlocks_forks),
-		cmocka_unit_test(rwlocks_signals),
-		cmocka_unit_test(rwlocks_stranger),
-		cmocka_unit_test(rwlocks_farewell),
-		cmocka_unit_test(rwlocks_exit),
-		cmocka_unit_test(rwlocks_work_without_membarrier),
-		cmocka_unit_test(rwlocks_are_counted),
-		cmocka_unit_test(neither_ours_nor_glibcs_is_one_line),
-	};
 	int failures;
 
 	unsetenv("PAWL_LOCK");
@@ -594,10 +407,8 @@ int main(int argc, char **argv)
 	unsetenv("PAWL_VERBOSE");
 	if (argc == 2 && strcmp(argv[1], "any") == 0)
 		return cmocka_run_group_tests(any, NULL, NULL);
-	if (argc == 2 && strcmp(argv[1], "rwlocks") == 0) {
-		lock = lock_type_find(OFFER_DEFAULT);
-		return cmocka_run_group_tests(rwlocks, NULL, NULL);
-	}
+	if (argc == 2 && strcmp(argv[1], "rwlocks") == 0)
+		return check_rwlocks();
 	lock = argc == 3 ? lock_type_find(argv[1]) : NULL;
 	if (lock == NULL) {
 		fprintf(stderr, "usage: driver any | driver rwlocks | driver LOCK "

@@ -434,7 +434,8 @@ static void write_sentence(FILE *out, const struct report_panel *panel,
 		if (threads > 0)
 			fprintf(out, "%d thread%s: ", threads, threads == 1 ? "" : "s");
 		if (takes_no_lock(panel))
-			fprintf(out, "the program takes no lock: nothing to rank.");
+			fprintf(out, "the program takes no lock that pawl stands in for: "
+				     "nothing to rank.");
 		else if (!are_enough(ranked, n))
 			fprintf(out, "too few runs to rank; 5 of each are enough.");
 		else

@@ -294,8 +294,8 @@ static void print_verdict(const struct trial *trial)
 		printf("Nothing to rank: under no lock was the program run to its end as "
 		       "under glibc.\n");
 	else if (takes_no_lock(trial))
-		printf("Nothing to rank: the program takes no lock at all, and none "
-		       "can make it faster.\n");
+		printf("Nothing to rank: the program takes no lock that pawl stands in "
+		       "for, and none can make it faster.\n");
 	else if (best->runs < RUNS_TO_RANK)
 		printf("Too few runs to tell a difference from chance: ask for --runs "
 		       "%d or more.\n",
