@@ -39,11 +39,8 @@ void pawl_guard_lock(pawl_atomic64 *guard)
 
 bool pawl_guard_lock_for(pawl_atomic64 *guard, uint64_t ns)
 {
-	struct pawl_deadline deadline;
+	struct pawl_deadline deadline = pawl_deadline_in(ns);
 
-	if (pawl_cas_acquire(guard, 0, 1)) /* [A] pairs with [R] */
-		return true;
-	deadline = pawl_deadline_in(ns);
 	return lock_until(guard, &deadline);
 }
 

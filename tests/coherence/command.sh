@@ -52,7 +52,6 @@ refused "list-machines" --machine cray
 refused "at most 72" --threads 73
 refused "did you mean 'ticket'" --locks tiket
 refused "leave out the '+park'" --locks ticket+park
-refused "'mutex' sleep.*which locks spin" --locks mutex
 refused "only 'pawl bench' takes" --locks pthread
 refused "did you mean 'altra-128'" --machine altra
 refused "did you mean 'moderate'" --preset moderat

@@ -223,11 +223,11 @@ class LintTest(unittest.TestCase):
         self.assert_found("sleep/guard.c:", "[Q] is explained, but no operation carries it")
 
     def test_relaxed_in_a_source_without_a_reason(self):
-        self.edit("lease/handle.c", "\t/* Relaxed: only its owner counts, and who reads wants no order. */\n",
+        self.edit("lease/stats.c", "\t/* Relaxed: only its owner counts, and who reads wants no order. */\n",
                   "")
         status, output = self.lint()
         self.assertEqual(status, 1)
-        self.assertIn("handle.c", output)
+        self.assertIn("stats.c", output)
         self.assertIn("say in a comment why relaxed is enough", output)
 
     def test_second_registrar_for_fork(self):

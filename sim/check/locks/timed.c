@@ -76,7 +76,7 @@ const struct scenario timed_scenarios[] = {
 	{"gives-up", "two may give up, and leave no trace", 4, 4, 1, 4, gives_up, passes,
 	 check_set_up, gives_up_thread, check_finished},
 	{"gone-twice", "two may give up, one is ahead, one behind", 4, 4, 1, 4, gives_up,
-	 passes, check_set_up, gone_twice_thread, check_finished},
+	 passes, check_set_up, gone_twice_thread, check_finished, .takes_minutes = true},
 	{"gone-try", "one may give up, one only tries", 3, 0, 1, 4, gives_up, passes,
 	 check_set_up, gone_try_thread, check_finished},
 	{"gone-free", "one gives up and comes back; the last frees the lock", 2, 0, 1, 4,

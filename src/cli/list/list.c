@@ -112,7 +112,7 @@ static json_t *commands_of(const struct lock_type *type)
 	}
 #ifdef PAWL_SIM
 	json_array_append_new(commands, json_string("check"));
-	if (!type->parks)
+	if (strchr(type->name, '+') == NULL)
 		json_array_append_new(commands, json_string("sim"));
 #endif
 	return commands;
