@@ -25,6 +25,7 @@ struct bench_shape {
 	uint32_t cs;		      /* steps in the critical section */
 	uint32_t ncs;		      /* and outside of it */
 	uint32_t producers, capacity; /* of a queue */
+	double writes;		      /* percent of the episodes */
 	double seconds;
 	double warm_up; /* seconds before those; 0 unless the workload warms up */
 	uint64_t seed;
@@ -66,9 +67,10 @@ struct workload {
 	uint32_t cs, ncs;		 /* unless said otherwise; cs 0: it has neither */
 	uint32_t producers, capacity;	 /* likewise; 0: it has none. One thread more
 					 than producers is needed */
-	bool outnumbers;		 /* its threads are to outnumber the CPUs, too */
-	bool times_waits;		 /* can do so, in a run of its own */
-	bool warms_up;			 /* can tell what comes after a warm-up */
+	double writes;	  /* percent, likewise; 0: all episodes are alike */
+	bool outnumbers;  /* its threads are to outnumber the CPUs, too */
+	bool times_waits; /* can do so, in a run of its own */
+	bool warms_up;	  /* can tell what comes after a warm-up */
 	const char *figures[WORKLOAD_FIGURES]; /* names, in JSON and in tables */
 };
 

@@ -9,6 +9,7 @@
 #include "../src/lease/leases.h"
 #include "../src/sleep/spin.h"
 #include "../src/sync/queues.h"
+#include "../src/sync/reads.h"
 
 #include <pawl/runtime.h>
 
@@ -23,6 +24,7 @@ size_t sim_waiting_slots = SIM_MAX_WAITING_SLOTS;
 unsigned sim_hapax_block_bits = 16;
 uint64_t sim_mutex_bypass = 1 << 20;
 bool sim_mutex_polls;
+uint64_t sim_rwlock_fenced_after = 1, sim_rwlock_biased_after = 1;
 bool sim_impatient;
 
 bool sim_barriers_aimed = true;
@@ -32,6 +34,11 @@ static uint64_t blocks_used;
 
 /* As in src/sleep/spin.c. */
 static const struct pawl_costs first_costs = {.transfer = {100}, .wake = {10000}};
+
+/* Records of who reads. That of a thread without one has no room. */
+__attribute__((aligned(4096))) static struct pawl_reads reads[SIM_MOST_READS];
+int sim_reads = 4;
+static struct pawl_reads no_room = {.slots = {{2}, {2}}};
 
 void sim_reset(void)
 {
@@ -47,6 +54,7 @@ void sim_reset(void)
 	pawl_costs = first_costs;
 	pawl_lease_generation = 0;
 	pawl_lease_forget();
+	__builtin_memset(reads, 0, (size_t)sim_reads * sizeof(*reads));
 }
 
 struct state {
@@ -233,6 +241,57 @@ bool pawl_lease_barrier(uint64_t cpu)
 bool pawl_lease_barrier_all(void)
 {
 	return sim_heavy_fence();
+}
+
+void sim_give_reads(int thread)
+{
+	if (thread >= sim_reads)
+		pawl_die("more threads that read than the simulator has room for");
+	pawl_self()->reads = &reads[thread];
+}
+
+struct pawl_reads *pawl_reads_first(void)
+{
+	return pawl_self()->reads = &no_room;
+}
+
+struct pawl_reads *pawl_reads_at(unsigned i)
+{
+	return i < (unsigned)sim_reads ? &reads[i] : NULL;
+}
+
+void pawl_reads_exit(struct pawl_thread *self)
+{
+	self->reads = &no_room;
+}
+
+bool pawl_heavy_fence_works(void)
+{
+	return sim_membarrier_works;
+}
+
+size_t sim_rwlock_size(void)
+{
+	return sizeof(struct pawl_rwlock);
+}
+
+void sim_rwlock_make(void *l, enum sim_rwlock_form form)
+{
+	static const uint64_t words[] = {0, PAWL_RWLOCK_FENCED,
+					 PAWL_RWLOCK_FENCED | PAWL_RWLOCK_BIASED};
+
+	((struct pawl_rwlock *)l)->word.raw = words[form];
+	sim_rwlock_fenced_after = sim_rwlock_biased_after = UINT64_MAX;
+}
+
+void sim_rwlock_read(void *l)
+{
+	pawl_rwlock_read_lock(l);
+}
+
+void sim_rwlock_leave(void *l)
+{
+	pawl_rwlock_read_unlock(l);
 }
 
 /* A bucket's lock, in place of src/sleep/guard.c, which is checked by itself. */

@@ -5,6 +5,20 @@
 
 #include <sim/seam.h>
 
+/* Of threads that read a pawl_rwlock, at most; and as many as this, in one execution. */
+enum { SIM_MOST_READS = 1024 };
+extern int sim_reads; /* 4 unless an engine has more threads */
+
+/* Gives the running thread the record of its number. Without, its record has no room. */
+void sim_give_reads(int thread);
+
+/* A pawl_rwlock for engines that measure reads: as readers find it for good. */
+enum sim_rwlock_form { SIM_RWLOCK_COUNTED, SIM_RWLOCK_FENCED, SIM_RWLOCK_BIASED };
+size_t sim_rwlock_size(void);
+void sim_rwlock_make(void *l, enum sim_rwlock_form form);
+void sim_rwlock_read(void *l);
+void sim_rwlock_leave(void *l);
+
 /* Whether a lease's barrier can go to its CPU alone. */
 extern bool sim_barriers_aimed;
 /* Whether leases are bound to threads, wherever they run. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The mutex of Abseil, and its condition variable. */
+/* The mutex of Abseil, which is also its read-write lock, and its condition variable. */
+#include "rwlock.h"
 #include "subject.h"
 
 #include <absl/synchronization/mutex.h>
@@ -80,3 +81,19 @@ const struct bench_subject bench_abseil = {"abseil",
 					   destroy,
 					   false,
 					   &cond};
+
+static void read_lock(void *l)
+{
+	static_cast<absl::Mutex *>(l)->ReaderLock();
+}
+
+static void read_unlock(void *l)
+{
+	static_cast<absl::Mutex *>(l)->ReaderUnlock();
+}
+
+DEFINE_RWLOCK_LOOP(abseil, read_lock, read_unlock, lock, unlock);
+
+const struct bench_subject bench_abseil_rwlock = {
+	"abseil", abseil_rwlock, NULL,	NULL, NULL, sizeof(absl::Mutex),
+	init,	  destroy,	 false, NULL};

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The spin locks of Concurrency Kit that pawl has too. */
+/* The spin locks of Concurrency Kit that pawl has too, and its read-write locks. */
+#include "rwlock.h"
 #include "subject.h"
 
+#include <ck_brlock.h>
+#include <ck_pflock.h>
+#include <ck_rwlock.h>
 #include <ck_spinlock.h>
 #include <stdlib.h>
 
@@ -86,3 +90,100 @@ const struct bench_subject bench_ck_clh = {.name = "ck-clh",
 					   .size = sizeof(ck_spinlock_clh_t *),
 					   .init = clh_init,
 					   .single = true};
+
+/* Zero bytes are an unlocked lock, of all three. */
+
+static void rwlock_read_lock(void *l)
+{
+	ck_rwlock_read_lock(l);
+}
+
+static void rwlock_read_unlock(void *l)
+{
+	ck_rwlock_read_unlock(l);
+}
+
+static void rwlock_write_lock(void *l)
+{
+	ck_rwlock_write_lock(l);
+}
+
+static void rwlock_write_unlock(void *l)
+{
+	ck_rwlock_write_unlock(l);
+}
+
+DEFINE_RWLOCK_LOOP(rwlock, rwlock_read_lock, rwlock_read_unlock, rwlock_write_lock,
+		   rwlock_write_unlock);
+
+const struct bench_subject bench_ck_rwlock = {
+	.name = "ck-rwlock", .loop = rwlock_rwlock, .size = sizeof(ck_rwlock_t)};
+
+static void pflock_read_lock(void *l)
+{
+	ck_pflock_read_lock(l);
+}
+
+static void pflock_read_unlock(void *l)
+{
+	ck_pflock_read_unlock(l);
+}
+
+static void pflock_write_lock(void *l)
+{
+	ck_pflock_write_lock(l);
+}
+
+static void pflock_write_unlock(void *l)
+{
+	ck_pflock_write_unlock(l);
+}
+
+DEFINE_RWLOCK_LOOP(pflock, pflock_read_lock, pflock_read_unlock, pflock_write_lock,
+		   pflock_write_unlock);
+
+const struct bench_subject bench_ck_pflock = {
+	.name = "ck-pflock", .loop = pflock_rwlock, .size = sizeof(ck_pflock_t)};
+
+/* One lock a run, so one reader a thread will do. The writers look at all that are
+ * registered. */
+static __thread struct {
+	PAWL_SEQUESTER ck_brlock_reader_t node;
+} brlock_reader;
+
+static void brlock_read_lock(void *l)
+{
+	ck_brlock_read_lock(l, &brlock_reader.node);
+}
+
+static void brlock_read_unlock(void *l)
+{
+	(void)l;
+	ck_brlock_read_unlock(&brlock_reader.node);
+}
+
+static void brlock_write_lock(void *l)
+{
+	ck_brlock_write_lock(l);
+}
+
+static void brlock_write_unlock(void *l)
+{
+	ck_brlock_write_unlock(l);
+}
+
+DEFINE_RWLOCK_LOOP(brlock, brlock_read_lock, brlock_read_unlock, brlock_write_lock,
+		   brlock_write_unlock);
+
+static void registered_brlock(void *member)
+{
+	const struct rwlock_thread *me = member;
+	ck_brlock_t *lock = (ck_brlock_t *)&me->bench->lock;
+
+	ck_brlock_read_register(lock, &brlock_reader.node);
+	brlock_rwlock(member);
+	ck_brlock_read_unregister(lock, &brlock_reader.node);
+}
+
+const struct bench_subject bench_ck_brlock = {
+	.name = "ck-brlock", .loop = registered_brlock, .size = sizeof(ck_brlock_t)};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The mutex of nsync, and its condition variable. */
+/* The mutex of nsync, which is also its read-write lock, and its condition variable. */
+#include "rwlock.h"
 #include "subject.h"
 
 #include <nsync.h>
@@ -52,3 +53,18 @@ const struct bench_subject bench_nsync = {.name = "nsync",
 					  .unlock = unlock,
 					  .size = sizeof(nsync_mu),
 					  .cond = &cond};
+
+static void read_lock(void *l)
+{
+	nsync_mu_rlock(l);
+}
+
+static void read_unlock(void *l)
+{
+	nsync_mu_runlock(l);
+}
+
+DEFINE_RWLOCK_LOOP(nsync, read_lock, read_unlock, lock, unlock);
+
+const struct bench_subject bench_nsync_rwlock = {
+	.name = "nsync", .loop = nsync_rwlock, .size = sizeof(nsync_mu)};

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The mutex of the C library, normal and adaptive, and its condition variable. */
+/* The mutex of the C library, normal and adaptive, its condition variable, and its
+ * read-write lock, of both kinds. */
 #define _GNU_SOURCE
+#include "rwlock.h"
 #include "subject.h"
 #include "waits.h"
 
@@ -69,3 +71,43 @@ const struct bench_subject bench_pthread_adaptive = {.name = "pthread-adaptive",
 						     .unlock = unlock,
 						     .size = sizeof(pthread_mutex_t),
 						     .init = init_adaptive};
+
+_Static_assert(sizeof(pthread_rwlock_t) <= BENCH_LOCK_BYTES, "fits");
+
+static void init_rwlock(void *l)
+{
+	*(pthread_rwlock_t *)l = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
+}
+
+static void init_rwlock_writer(void *l)
+{
+	*(pthread_rwlock_t *)l =
+		(pthread_rwlock_t)PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+}
+
+static void read_lock(void *l)
+{
+	pthread_rwlock_rdlock(l);
+}
+
+static void write_lock(void *l)
+{
+	pthread_rwlock_wrlock(l);
+}
+
+static void unlock_rwlock(void *l)
+{
+	pthread_rwlock_unlock(l);
+}
+
+DEFINE_RWLOCK_LOOP(pthread, read_lock, unlock_rwlock, write_lock, unlock_rwlock);
+
+const struct bench_subject bench_pthread_rwlock = {.name = "pthread-rwlock",
+						   .loop = pthread_rwlock,
+						   .size = sizeof(pthread_rwlock_t),
+						   .init = init_rwlock};
+const struct bench_subject bench_pthread_rwlock_writer = {
+	.name = "pthread-rw-writer",
+	.loop = pthread_rwlock,
+	.size = sizeof(pthread_rwlock_t),
+	.init = init_rwlock_writer};

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* std::mutex with std::condition_variable. */
+/* std::mutex with std::condition_variable, and std::shared_mutex. */
+#include "rwlock.h"
 #include "subject.h"
 
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <new>
+#include <shared_mutex>
 
 static_assert(sizeof(std::mutex) <= BENCH_LOCK_BYTES, "fits");
 static_assert(sizeof(std::condition_variable) <= BENCH_LOCK_BYTES, "fits");
@@ -77,3 +79,46 @@ static const bench_cond_type cond = {init_cond, destroy_cond, wait,
 
 const struct bench_subject bench_std = {
 	"std", NULL, NULL, lock, unlock, sizeof(std::mutex), init, destroy, false, &cond};
+
+static_assert(sizeof(std::shared_mutex) <= BENCH_LOCK_BYTES, "fits");
+
+static std::shared_mutex *shared(void *l)
+{
+	return static_cast<std::shared_mutex *>(l);
+}
+
+static void init_shared(void *l)
+{
+	new (l) std::shared_mutex;
+}
+
+static void destroy_shared(void *l)
+{
+	shared(l)->~shared_mutex();
+}
+
+static void read_lock(void *l)
+{
+	shared(l)->lock_shared();
+}
+
+static void read_unlock(void *l)
+{
+	shared(l)->unlock_shared();
+}
+
+static void write_lock(void *l)
+{
+	shared(l)->lock();
+}
+
+static void write_unlock(void *l)
+{
+	shared(l)->unlock();
+}
+
+DEFINE_RWLOCK_LOOP(std, read_lock, read_unlock, write_lock, write_unlock);
+
+const struct bench_subject bench_std_shared = {
+	"std-shared", std_rwlock,     NULL,  NULL, NULL, sizeof(std::shared_mutex),
+	init_shared,  destroy_shared, false, NULL};

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The mutexes of oneTBB that are its answer to ours. */
+/* The mutexes of oneTBB, and its read-write locks, that are its answer to ours. */
+#include "rwlock.h"
 #include "subject.h"
 
 #include <oneapi/tbb/mutex.h>
 #include <oneapi/tbb/queuing_mutex.h>
+#include <oneapi/tbb/rw_mutex.h>
+#include <oneapi/tbb/spin_rw_mutex.h>
 
 #include <new>
 
@@ -63,4 +66,49 @@ const struct bench_subject bench_tbb_queuing_mutex = {"tbb-queuing-mutex",
 						      queuing_init,
 						      NULL,
 						      true,
+						      NULL};
+
+template <typename Lock> static void rw_init(void *l)
+{
+	new (l) Lock;
+}
+
+template <typename Lock> static void read_lock(void *l)
+{
+	static_cast<Lock *>(l)->lock_shared();
+}
+
+template <typename Lock> static void read_unlock(void *l)
+{
+	static_cast<Lock *>(l)->unlock_shared();
+}
+
+template <typename Lock> static void write_lock(void *l)
+{
+	static_cast<Lock *>(l)->lock();
+}
+
+template <typename Lock> static void write_unlock(void *l)
+{
+	static_cast<Lock *>(l)->unlock();
+}
+
+DEFINE_RWLOCK_LOOP(sleeping, read_lock<tbb::rw_mutex>, read_unlock<tbb::rw_mutex>,
+		   write_lock<tbb::rw_mutex>, write_unlock<tbb::rw_mutex>);
+DEFINE_RWLOCK_LOOP(spinning, read_lock<tbb::spin_rw_mutex>,
+		   read_unlock<tbb::spin_rw_mutex>, write_lock<tbb::spin_rw_mutex>,
+		   write_unlock<tbb::spin_rw_mutex>);
+
+const struct bench_subject bench_tbb_rw_mutex = {
+	"tbb-rw-mutex",	       sleeping_rwlock,	       NULL, NULL,  NULL,
+	sizeof(tbb::rw_mutex), rw_init<tbb::rw_mutex>, NULL, false, NULL};
+const struct bench_subject bench_tbb_spin_rw_mutex = {"tbb-spin-rw-mutex",
+						      spinning_rwlock,
+						      NULL,
+						      NULL,
+						      NULL,
+						      sizeof(tbb::spin_rw_mutex),
+						      rw_init<tbb::spin_rw_mutex>,
+						      NULL,
+						      false,
 						      NULL};

@@ -23,6 +23,7 @@
 #include <pawl/reciprocating.h>
 #include <pawl/reciprocating_fair.h>
 #include <pawl/semaphore.h>
+#include <pawl/rwlock.h>
 #include <pawl/seqlock.h>
 #include <pawl/shards.h>
 #include <pawl/shared.h>

@@ -42,6 +42,12 @@
  *   PAWL_MUTEX_TRIES      how often an arrival polls anew rather than sleep while
  *                         the head that was woken has not got a CPU yet
  *   PAWL_MUTEX_WATCHED    how many unlocks are counted for those who poll
+ *   PAWL_RWLOCK_NAPS      how often a reader dozes, each time twice as long, before
+ *                         it asks for its turn
+ *   PAWL_RWLOCK_FENCED_AFTER, PAWL_RWLOCK_BIASED_AFTER
+ *                         a multiple of so many slow reads by a thread makes a lock
+ *                         fenced, or biased
+ *   PAWL_READS_BITS       log2 of how many biased reads a thread's record has room for
  *   PAWL_GONE_BITS        log2 of how many lists there are of hapax waiters that
  *                         gave up
  *   PAWL_HAPAX_BLOCK_BITS log2 of how many hapax values a thread draws at once
@@ -53,6 +59,7 @@
 
 struct pawl_lease_handle;
 struct pawl_node;
+struct pawl_reads;
 struct pawl_sleeper;
 
 /* What a thread waits on in the reciprocating locks; one is enough, for a
@@ -83,6 +90,9 @@ struct pawl_thread {
 	struct pawl_node *free_nodes;	 /* mcs, clh */
 	struct pawl_lease_handle *lease; /* lease: NULL until first used */
 	struct pawl_sleeper *asleep;	 /* mutex: whose queue it sleeps in */
+	struct pawl_reads *reads;	 /* rwlock: NULL until first used */
+	struct pawl_node *more_reads;	 /* rwlock: what its record has no room for */
+	uint64_t slow_reads;		 /* rwlock: of locks that were not biased */
 	uint64_t coin;			 /* state of pawl_one_in */
 	char identity[2];		 /* tidex: only their addresses count */
 	bool exit_arranged;		 /* pawl_at_thread_exit was called */

@@ -154,6 +154,11 @@ static inline uint64_t pawl_fetch_add_release(pawl_atomic64 *w, uint64_t n)
 	return pawl_raw_fetch_add(&w->raw, n, __ATOMIC_RELEASE);
 }
 
+static inline uint64_t pawl_fetch_add_seq_cst(pawl_atomic64 *w, uint64_t n)
+{
+	return pawl_raw_fetch_add(&w->raw, n, __ATOMIC_SEQ_CST);
+}
+
 /* Full fence: a sequentially consistent one. */
 static inline void pawl_full_fence(void)
 {

@@ -76,6 +76,8 @@ extern const struct lock_type handle_types[];
 extern const struct scenario handle_scenarios[];
 extern const struct lock_type lease_types[];
 extern const struct scenario lease_scenarios[];
+extern const struct lock_type rwlock_types[];
+extern const struct scenario rwlock_scenarios[];
 extern const struct lock_type semaphore_types[];
 extern const struct scenario semaphore_scenarios[];
 extern const struct lock_type shared_types[];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <sim/coherence/workload.h>
 
+#include <sim/runtime.h>
 #include <sim/seam.h>
 
 #include "registry/registry.h"
@@ -17,6 +18,8 @@ enum { LINE = 128, MAX_NAMES = 64, MICROSECOND = 1000 * 1000 };
 
 static const char *const polls[] = {"load", "cas", "fetch-add", NULL};
 static const char *const writers[] = {"fetch-add", NULL};
+/* In the order of enum sim_rwlock_form. */
+static const char *const forms[] = {"rwlock-counted", "rwlock-fenced", "rwlock", NULL};
 
 /* What a thread is given. */
 struct seat {
@@ -51,6 +54,8 @@ const char *const *workload_subjects(enum workload workload)
 		return polls;
 	if (workload == WORKLOAD_DIAMETER)
 		return writers;
+	if (workload == WORKLOAD_READERS)
+		return forms;
 	/* Every thread has a CPU: whoever may spin or sleep, spins. */
 	for (i = 0; sim_lock_types[i].name != NULL && n + 1 < MAX_NAMES; i++)
 		if (strchr(sim_lock_types[i].name, '+') == NULL)
@@ -221,6 +226,32 @@ static void ring(void *argument)
 	}
 }
 
+static void readers(void *argument)
+{
+	struct seat *seat = argument;
+	struct run *run = seat->run;
+
+	sim_give_reads((int)coherence_self());
+	start_late(run);
+	for (;;) {
+		sim_rwlock_read(run->locks);
+		section(run, seat->box, run->setup->cs);
+		sim_rwlock_leave(run->locks);
+		episode(run);
+		pause_for(run, run->setup->ncs);
+	}
+}
+
+static void prepare_readers(struct run *run, struct coherence *c)
+{
+	enum sim_rwlock_form form = SIM_RWLOCK_COUNTED;
+
+	while (strcmp(forms[form], run->setup->lock) != 0)
+		form++;
+	run->locks = coherence_memory(c, (sim_rwlock_size() + LINE - 1) / LINE * LINE);
+	sim_rwlock_make(run->locks, form);
+}
+
 static void prepare(struct run *run, struct coherence *c,
 		    const struct workload_setup *setup)
 {
@@ -240,6 +271,8 @@ static void prepare(struct run *run, struct coherence *c,
 		run->stride = (run->type->size + LINE - 1) / LINE * LINE;
 		run->locks = coherence_memory(c, run->stride * WORKLOAD_LOCKS);
 	}
+	if (setup->workload == WORKLOAD_READERS)
+		prepare_readers(run, c);
 	run->shared = coherence_memory(c, LINE);
 	for (i = 0; i < setup->engine.threads; i++)
 		run->seats[i] = (struct seat){run, coherence_memory(c, LINE)};
@@ -247,11 +280,14 @@ static void prepare(struct run *run, struct coherence *c,
 
 struct workload_result workload_run(const struct workload_setup *setup)
 {
-	static void (*const bodies[])(void *) = {mutex, multiwait, diameter, ring};
-	struct coherence *c = coherence_open(&setup->engine);
+	static void (*const bodies[])(void *) = {mutex, multiwait, diameter, ring,
+						 readers};
+	struct coherence *c;
 	struct run run;
 	unsigned i;
 
+	sim_reads = MACHINE_MAX_CPUS;
+	c = coherence_open(&setup->engine);
 	prepare(&run, c, setup);
 	for (i = 0; i < setup->engine.threads; i++)
 		coherence_spawn(c, i, bodies[setup->workload], &run.seats[i]);

@@ -10,6 +10,7 @@ enum workload {
 	WORKLOAD_MULTIWAIT, /* a leader takes ten locks, the others one of them */
 	WORKLOAD_DIAMETER,  /* one thread writes a word, the others read it */
 	WORKLOAD_RING,	    /* a token goes round by mailboxes */
+	WORKLOAD_READERS,   /* all threads: read a reader-writer lock */
 };
 
 enum { WORKLOAD_LOCKS = 10 }; /* of WORKLOAD_MULTIWAIT */
@@ -18,7 +19,8 @@ struct workload_setup {
 	struct coherence_setup engine;
 	enum workload workload;
 	/* A lock's name; for the ring the way to poll: load, cas, fetch-add;
-	 * for the diameter the operation that writes: fetch-add. */
+	 * for the diameter the operation that writes: fetch-add; for readers
+	 * the form of the lock. */
 	const char *lock;
 	uint64_t cs;	    /* steps of a generator in the critical section */
 	uint64_t ncs;	    /* outside it: a random number below this */

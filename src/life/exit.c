@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The end of a thread's dealings with pawl; the same for every back end. */
 #include "lease/leases.h"
+#include "sync/reads.h"
 
 #include <pawl/runtime.h>
 
-/* A program that has no leases need not have this either. */
+/* A program that has no leases, or no reader-writer locks, need not have these either. */
 extern __typeof__(pawl_lease_exit) pawl_lease_exit __attribute__((weak));
+extern __typeof__(pawl_reads_exit) pawl_reads_exit __attribute__((weak));
 
 void pawl_thread_exit(struct pawl_thread *self)
 {
@@ -15,6 +17,8 @@ void pawl_thread_exit(struct pawl_thread *self)
 			      PAWL_SPIN); /* [E] of hemlock_overlap.h */
 	if (pawl_lease_exit != NULL)
 		pawl_lease_exit(self);
+	if (pawl_reads_exit != NULL)
+		pawl_reads_exit(self);
 	while (self->free_nodes != NULL) {
 		struct pawl_node *node = self->free_nodes;
 

@@ -12,6 +12,7 @@
 #include "sleep/fences.h"
 #include "sleep/parking.h"
 #include "sync/debug.h"
+#include "sync/reads.h"
 
 #include <pawl/runtime.h>
 
@@ -30,6 +31,7 @@ const char pawl_life[] = "fork, thread exit, unload";
 IF_LINKED(pawl_fence_forget);
 IF_LINKED(pawl_park_forget);
 IF_LINKED(pawl_hapax_forget);
+IF_LINKED(pawl_reads_forget);
 IF_LINKED(pawl_debug_before_fork);
 IF_LINKED(pawl_debug_after_fork);
 IF_LINKED(pawl_lease_before_fork);
@@ -64,12 +66,13 @@ static const struct subsystem {
 	{"parking table", .child = pawl_park_forget},
 	{"hapax values", .child = draw_anew},
 	{"hapax waiters", .child = pawl_hapax_forget},
+	{"who reads", .child = pawl_reads_forget},
 	{"debug face", .before = pawl_debug_before_fork, .parent = pawl_debug_after_fork,
 	 .child = pawl_debug_after_fork},
 	{"leases", .before = pawl_lease_before_fork, .parent = pawl_lease_after_fork,
 	 .child = pawl_lease_forked},
 	{"shared regions", .child = pawl_shared_forked, .exit = pawl_shared_leave},
-	/* mailboxes, leases, nodes: in exit.c, for every back end */
+	/* mailboxes, leases, reads, nodes: in exit.c, for every back end */
 	{"threads", .exit = pawl_thread_exit, .unload = delete_exit_key},
 	{"interposer", .child = pawl_preload_forked},
 };

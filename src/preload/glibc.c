@@ -41,6 +41,17 @@ static void resolve(void)
 	find(&functions.cond_wait, "pthread_cond_wait");
 	find(&functions.cond_timedwait, "pthread_cond_timedwait");
 	find(&functions.cond_clockwait, "pthread_cond_clockwait");
+	find(&functions.rwlock_init, "pthread_rwlock_init");
+	find(&functions.rwlock_destroy, "pthread_rwlock_destroy");
+	find(&functions.rwlock_rdlock, "pthread_rwlock_rdlock");
+	find(&functions.rwlock_wrlock, "pthread_rwlock_wrlock");
+	find(&functions.rwlock_tryrdlock, "pthread_rwlock_tryrdlock");
+	find(&functions.rwlock_trywrlock, "pthread_rwlock_trywrlock");
+	find(&functions.rwlock_timedrdlock, "pthread_rwlock_timedrdlock");
+	find(&functions.rwlock_timedwrlock, "pthread_rwlock_timedwrlock");
+	find(&functions.rwlock_clockrdlock, "pthread_rwlock_clockrdlock");
+	find(&functions.rwlock_clockwrlock, "pthread_rwlock_clockwrlock");
+	find(&functions.rwlock_unlock, "pthread_rwlock_unlock");
 	find(&functions.register_atfork, "__register_atfork");
 	find(&functions.dlvsym, "dlvsym");
 	find(&functions.dlopen, "dlopen");

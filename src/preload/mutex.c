@@ -375,12 +375,6 @@ EXPORT int pthread_mutex_destroy(pthread_mutex_t *mutex)
 }
 
 /* Names that glibc keeps for old programs. */
-#if defined(__has_attribute) && __has_attribute(copy)
-#define LIKE(of) __attribute__((alias(#of), copy(of)))
-#else
-#define LIKE(of) __attribute__((alias(#of)))
-#endif
-#define OLD_NAME(of) extern EXPORT __typeof__(of) __##of LIKE(of)
 OLD_NAME(pthread_mutex_lock);
 OLD_NAME(pthread_mutex_trylock);
 OLD_NAME(pthread_mutex_unlock);

@@ -8,6 +8,10 @@
 /* The lock that is used if none is named. */
 #define OFFER_DEFAULT "mutex"
 
+/* Whose the read-write locks are: glibc's, if nothing is said. */
+#define OFFER_RWLOCK_OURS  "pawl"
+#define OFFER_RWLOCK_GLIBC "glibc"
+
 /* Returns NULL if the lock is offered, else why it is not: half a sentence that
  * follows "is not offered: ". */
 const char *offer_refusal(const struct lock_type *type);

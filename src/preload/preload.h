@@ -46,6 +46,14 @@
 #define likely(x)   __builtin_expect((x) != 0, 1)
 #define unlikely(x) __builtin_expect((x) != 0, 0)
 
+/* Also exports `of` under the name that glibc keeps for old programs. */
+#if defined(__has_attribute) && __has_attribute(copy)
+#define LIKE(of) __attribute__((alias(#of), copy(of)))
+#else
+#define LIKE(of) __attribute__((alias(#of)))
+#endif
+#define OLD_NAME(of) extern EXPORT __typeof__(of) __##of LIKE(of)
+
 /* The bits of __kind. Those of lock elision may be set and mean nothing here. */
 enum {
 	KIND_TYPE = 3,
@@ -129,6 +137,17 @@ struct glibc {
 			      const struct timespec *);
 	int (*cond_clockwait)(pthread_cond_t *, pthread_mutex_t *, clockid_t,
 			      const struct timespec *);
+	int (*rwlock_init)(pthread_rwlock_t *, const pthread_rwlockattr_t *);
+	int (*rwlock_destroy)(pthread_rwlock_t *);
+	int (*rwlock_rdlock)(pthread_rwlock_t *);
+	int (*rwlock_wrlock)(pthread_rwlock_t *);
+	int (*rwlock_tryrdlock)(pthread_rwlock_t *);
+	int (*rwlock_trywrlock)(pthread_rwlock_t *);
+	int (*rwlock_timedrdlock)(pthread_rwlock_t *, const struct timespec *);
+	int (*rwlock_timedwrlock)(pthread_rwlock_t *, const struct timespec *);
+	int (*rwlock_clockrdlock)(pthread_rwlock_t *, clockid_t, const struct timespec *);
+	int (*rwlock_clockwrlock)(pthread_rwlock_t *, clockid_t, const struct timespec *);
+	int (*rwlock_unlock)(pthread_rwlock_t *);
 	int (*register_atfork)(void (*)(void), void (*)(void), void (*)(void), void *);
 	void *(*dlvsym)(void *, const char *, const char *);
 	void *(*dlopen)(const char *, int);
@@ -214,5 +233,9 @@ int mutex_suspend(struct mutex *m);
 int mutex_resume(struct mutex *m, bool taken);
 /* The queue of the lock that mutex_suspend would let go of, or NULL. */
 struct pawl_mutex *mutex_queue(struct mutex *m);
+
+/* rwlock.c: whose the read-write locks are; then, that everything is ready. */
+void rwlock_choose(bool glibc);
+void rwlock_started(void);
 
 #endif /* PAWL_PRELOAD_H */

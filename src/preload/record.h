@@ -17,13 +17,17 @@
 #include <stddef.h>
 
 struct counters {
-	pawl_atomic64 acquisitions; /* locks taken, in whatever way */
+	pawl_atomic64 acquisitions; /* mutexes taken, in whatever way */
 	pawl_atomic64 contended;    /* of these: not free at first */
+	pawl_atomic64 reads;	    /* read-write locks taken to read */
+	pawl_atomic64 writes;	    /* and to write */
+	pawl_atomic64 rw_contended; /* of these: not to be had at first */
+	pawl_atomic64 rw_longest;   /* wait for one, in nanoseconds */
 	pawl_atomic64 parked;	    /* sleeps while waiting for a lock */
 	pawl_atomic64 waits;	    /* sleeps while waiting for a signal */
 	pawl_atomic64 wakes;	    /* threads woken, for whatever reason */
 	pawl_atomic64 barriers;	    /* membarrier calls */
-	pawl_atomic64 longest;	    /* wait, in nanoseconds */
+	pawl_atomic64 longest;	    /* wait for a mutex, in nanoseconds */
 };
 
 /* Written by its thread alone; the counters are read by others. */

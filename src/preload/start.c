@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 volatile int not_plain = NOT_PLAIN;
@@ -23,6 +24,22 @@ static void refuse(const char *name, const char *why, const char *reason)
 	pawl_os_complain(why);
 	pawl_os_complain(reason);
 	pawl_os_complain("; 'pawl run --list' shows what there is\n");
+	_exit(127);
+}
+
+/* Whose the read-write locks are. */
+static bool leave_rwlocks(void)
+{
+	const char *name = secure_getenv("PAWL_RWLOCK");
+
+	if (name == NULL || *name == '\0' || strcmp(name, OFFER_RWLOCK_GLIBC) == 0)
+		return true;
+	if (strcmp(name, OFFER_RWLOCK_OURS) == 0)
+		return false;
+	pawl_os_complain("pawl: PAWL_RWLOCK=");
+	pawl_os_complain(name);
+	pawl_os_complain(" is neither " OFFER_RWLOCK_OURS " nor " OFFER_RWLOCK_GLIBC
+			 "\n");
 	_exit(127);
 }
 
@@ -72,6 +89,7 @@ void start(void)
 
 	verbose = asked != NULL && *asked == '1';
 	lock_choose(type);
+	rwlock_choose(leave_rwlocks());
 	identity_start();
 	stats_start(type->name, secure_getenv("PAWL_STATS"));
 	pawl_os_barrier_prepare(); /* somebody may park before constructors run */
@@ -84,6 +102,7 @@ void start(void)
 	}
 	if (lock_is_default() && !stats_on)
 		not_plain = 0;
+	rwlock_started();
 	errno = saved;
 }
 

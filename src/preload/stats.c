@@ -27,14 +27,15 @@ __thread bool stats_in_cond __attribute__((tls_model("initial-exec")));
 static const char *lock_name;
 static char report_path[512];
 
-/* The contended mutexes, by address: the first so many that were. */
+/* The contended locks, by address: the first so many that were. */
 enum { PLACES = 4096, PROBES = 32, SHOWN = 10 };
 static struct place {
-	pawl_atomic64 mutex; /* its address */
-	pawl_atomic64 site;  /* of the first call that had to wait */
+	pawl_atomic64 lock;   /* its address */
+	pawl_atomic64 rwlock; /* 1 if it is a read-write lock */
+	pawl_atomic64 site;   /* of the first call that had to wait */
 	pawl_atomic64 contended, longest;
 } places[PLACES];
-static pawl_atomic64 homeless; /* waits for mutexes that found no place */
+static pawl_atomic64 homeless; /* waits for locks that found no place */
 
 static uint64_t get(const pawl_atomic64 *number)
 {
@@ -50,18 +51,17 @@ static void raise_to(pawl_atomic64 *most, uint64_t value)
 	while (seen < value && !pawl_cas_relaxed(most, seen, value));
 }
 
-static struct place *place_of(const void *mutex)
+static struct place *place_of(const void *lock)
 {
-	uint64_t name = pawl_address(mutex);
+	uint64_t name = pawl_address(lock);
 	uint64_t hash = pawl_hash(name >> 3, 32);
 	size_t i;
 
 	for (i = 0; i < PROBES; i++) {
 		struct place *place = &places[(hash + i) % PLACES];
 
-		if (get(&place->mutex) == name ||
-		    pawl_cas_relaxed(&place->mutex, 0, name) ||
-		    get(&place->mutex) == name)
+		if (get(&place->lock) == name ||
+		    pawl_cas_relaxed(&place->lock, 0, name) || get(&place->lock) == name)
 			return place;
 	}
 	return NULL;
@@ -78,29 +78,62 @@ void stats_acquired(void)
 	add_one(&my_record()->counters.acquisitions);
 }
 
-uint64_t stats_waiting(const struct mutex *m, const void *site)
+void stats_read(void)
 {
-	struct place *place = place_of(m);
+	add_one(&my_record()->counters.reads);
+}
 
-	add_one(&my_record()->counters.contended);
+void stats_written(void)
+{
+	add_one(&my_record()->counters.writes);
+}
+
+/* Notes that this thread has to wait for a lock; returns since when. */
+static uint64_t waiting(const void *lock, bool rwlock, const void *site)
+{
+	struct place *place = place_of(lock);
+
 	if (place == NULL) {
 		pawl_fetch_add_relaxed(&homeless, 1);
 	} else {
 		pawl_fetch_add_relaxed(&place->contended, 1);
+		pawl_store_relaxed(&place->rwlock, rwlock);
 		if (get(&place->site) == 0)
 			pawl_cas_relaxed(&place->site, 0, pawl_address(site));
 	}
 	return pawl_os_now();
 }
 
+static void waited(const void *lock, uint64_t since, pawl_atomic64 *longest)
+{
+	uint64_t time = pawl_os_now() - since;
+	struct place *place = place_of(lock);
+
+	raise_to(longest, time);
+	if (place != NULL)
+		raise_to(&place->longest, time);
+}
+
+uint64_t stats_waiting(const struct mutex *m, const void *site)
+{
+	add_one(&my_record()->counters.contended);
+	return waiting(m, false, site);
+}
+
 void stats_waited(const struct mutex *m, uint64_t since)
 {
-	uint64_t waited = pawl_os_now() - since;
-	struct place *place = place_of(m);
+	waited(m, since, &my_record()->counters.longest);
+}
 
-	raise_to(&my_record()->counters.longest, waited);
-	if (place != NULL)
-		raise_to(&place->longest, waited);
+uint64_t stats_rwlock_waiting(const void *rw, const void *site)
+{
+	add_one(&my_record()->counters.rw_contended);
+	return waiting(rw, true, site);
+}
+
+void stats_rwlock_waited(const void *rw, uint64_t since)
+{
+	waited(rw, since, &my_record()->counters.rw_longest);
 }
 
 /* The runtime's calls to the system pass through here; see CMakeLists.txt. */
@@ -201,30 +234,32 @@ static void say_where(struct text *text, const void *address)
 }
 
 /* The worst of those not shown yet. */
-static const struct place *next_worst(const bool *shown)
+static const struct place *next_worst(const bool *shown, bool rwlock)
 {
 	const struct place *worst = NULL;
 	size_t i;
 
 	for (i = 0; i < PLACES; i++)
-		if (get(&places[i].mutex) != 0 && !shown[i] &&
+		if (get(&places[i].lock) != 0 && !shown[i] &&
+		    get(&places[i].rwlock) == rwlock &&
 		    (worst == NULL || get(&places[i].contended) > get(&worst->contended)))
 			worst = &places[i];
 	return worst;
 }
 
-static void say_places(struct text *text)
+static void say_places(struct text *text, bool rwlock)
 {
 	static bool shown[PLACES];
 	const struct place *place;
 	int i;
 
-	for (i = 0; i < SHOWN && (place = next_worst(shown)) != NULL; i++) {
+	for (i = 0; i < SHOWN && (place = next_worst(shown, rwlock)) != NULL; i++) {
 		shown[place - places] = true;
 		if (i == 0)
-			say(text, "most contended mutexes:\n");
+			say(text, "most contended %s:\n",
+			    rwlock ? "read-write locks" : "mutexes");
 		say(text, "  %p: %llu waits, the longest %.3f ms",
-		    pawl_pointer(get(&place->mutex)),
+		    pawl_pointer(get(&place->lock)),
 		    (unsigned long long)get(&place->contended),
 		    (double)get(&place->longest) / 1e6);
 		if (get(&place->site) != 0) {
@@ -232,7 +267,7 @@ static void say_places(struct text *text)
 			say_where(text, pawl_pointer(get(&place->site)));
 		}
 		say(text, "; it is ");
-		say_where(text, pawl_pointer(get(&place->mutex)));
+		say_where(text, pawl_pointer(get(&place->lock)));
 		say(text, "\n");
 	}
 }
@@ -252,12 +287,30 @@ static void sum(struct counters *total)
 
 		add_to(&total->acquisitions, &part->acquisitions);
 		add_to(&total->contended, &part->contended);
+		add_to(&total->reads, &part->reads);
+		add_to(&total->writes, &part->writes);
+		add_to(&total->rw_contended, &part->rw_contended);
+		raise_to(&total->rw_longest, get(&part->rw_longest));
 		add_to(&total->parked, &part->parked);
 		add_to(&total->waits, &part->waits);
 		add_to(&total->wakes, &part->wakes);
 		add_to(&total->barriers, &part->barriers);
 		raise_to(&total->longest, get(&part->longest));
 	}
+}
+
+/* A line more, of a program that has any. */
+static void say_rwlocks(struct text *text, const struct counters *total)
+{
+	if (get(&total->reads) == 0 && get(&total->writes) == 0)
+		return;
+	say(text,
+	    "read-write locks: read %llu, written %llu, contended %llu, longest "
+	    "wait %.3f ms\n",
+	    (unsigned long long)get(&total->reads),
+	    (unsigned long long)get(&total->writes),
+	    (unsigned long long)get(&total->rw_contended),
+	    (double)get(&total->rw_longest) / 1e6);
 }
 
 static void print(const struct text *text)
@@ -300,7 +353,9 @@ __attribute__((destructor)) static void report(void)
 	    (unsigned long long)get(&total.parked), (unsigned long long)get(&total.waits),
 	    (unsigned long long)get(&total.wakes),
 	    (unsigned long long)get(&total.barriers), (double)get(&total.longest) / 1e6);
-	say_places(&text);
+	say_rwlocks(&text, &total);
+	say_places(&text, false);
+	say_places(&text, true);
 	if (get(&homeless) != 0)
 		say(&text, "  others: %llu waits\n", (unsigned long long)get(&homeless));
 	print(&text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counting, if PAWL_STATS asks for it. Each thread counts in its own record; what
- * is shared, the table of contended mutexes, is written only by who waits.
+ * is shared, the table of contended locks, is written only by who waits.
  */
 #ifndef PAWL_PRELOAD_STATS_H
 #define PAWL_PRELOAD_STATS_H
@@ -19,5 +19,11 @@ void stats_acquired(void);
 /* Around a wait for m: begins it, and ends it with what the first returned. */
 uint64_t stats_waiting(const struct mutex *m, const void *site);
 void stats_waited(const struct mutex *m, uint64_t since);
+
+/* The same of read-write locks. */
+void stats_read(void);
+void stats_written(void);
+uint64_t stats_rwlock_waiting(const void *rw, const void *site);
+void stats_rwlock_waited(const void *rw, uint64_t since);
 
 #endif /* PAWL_PRELOAD_STATS_H */

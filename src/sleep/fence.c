@@ -61,6 +61,11 @@ bool pawl_heavy_fence_native(void)
 	return false;
 }
 
+bool pawl_heavy_fence_works(void)
+{
+	return pawl_load_relaxed(full()) == 0;
+}
+
 bool pawl_heavy_fence_cpu(unsigned cpu)
 {
 	uint64_t below;

@@ -5,6 +5,10 @@
 
 #include <pawl/atomic.h>
 
+/* Whether the heavy fence is more than a full one, as far as is known: whoever would
+ * rely on the bare light fence had better ask first. */
+bool pawl_heavy_fence_works(void);
+
 /* CPUs that can be aimed at have numbers below this. */
 enum { PAWL_FENCE_CPUS = 4096 };
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # A lock that does not exclude: whatever the workload, exit status 1, its name on
 # stderr, no ranking, and no result file. A sound one beside it passes. So does one
-# whose waits give up before their time, but for the workload that looks at that.
+# whose waits give up before their time, but for the workload that looks at that. One
+# that keeps writers apart, but no reader out, fails as well.
 pawl=$1
 dir=$(mktemp -d) || exit 1
 trap 'rm -r "$dir"' EXIT
@@ -26,9 +27,13 @@ passes() {
 }
 
 for workload in mutex stress-latency multiwait atomic-exchange atomic-cas lru latency \
-	queue workers pingpong barrier readers timer logger; do
+	queue workers pingpong barrier readers timer logger rwlock lone-reader; do
 	fails broken $workload
 	passes ticket $workload
 done
+fails open rwlock
+fails open lone-writer
+fails open lone-reader
+passes ticket lone-writer
 fails hasty timer
 passes hasty logger

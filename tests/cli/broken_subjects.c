@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* In place of bench/subjects.c and bench/monitors.c: a lock that lets everybody in,
- * a sound one, and one whose condition variable gives up before its time. */
+/* In place of bench/subjects.c, bench/monitors.c and bench/rwlocks.c: a lock that lets
+ * everybody in, a sound one, one whose condition variable gives up before its time, and
+ * one that keeps no reader out. */
+#include "rwlock.h"
 #include "subject.h"
 
 #include <pawl/ticket.h>
@@ -92,5 +94,17 @@ static const struct bench_subject hasty = {.name = "hasty",
 					   .size = sizeof(struct pawl_ticket),
 					   .cond = &hasty_cond};
 
+DEFINE_RWLOCK_LOOP(broken, nothing, nothing, nothing, nothing);
+DEFINE_RWLOCK_LOOP(ticket, ticket_lock, ticket_unlock, ticket_lock, ticket_unlock);
+DEFINE_RWLOCK_LOOP(open, nothing, nothing, ticket_lock, ticket_unlock);
+
+static const struct bench_subject broken_rw = {.name = "broken", .loop = broken_rwlock};
+static const struct bench_subject ticket_rw = {
+	.name = "ticket", .loop = ticket_rwlock, .size = sizeof(struct pawl_ticket)};
+static const struct bench_subject open_rw = {
+	.name = "open", .loop = open_rwlock, .size = sizeof(struct pawl_ticket)};
+
 const struct bench_subject *const bench_subjects[] = {&broken, &ticket, NULL};
 const struct bench_subject *const bench_monitors[] = {&broken, &ticket, &hasty, NULL};
+const struct bench_subject *const bench_rwlocks[] = {&broken_rw, &ticket_rw, &open_rw,
+						     NULL};

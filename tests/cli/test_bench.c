@@ -204,6 +204,7 @@ static void every_workload_runs_on_every_subject(void **state)
 						  .ncs = (*w)->cs > 0 ? 10 : 0,
 						  .producers = (*w)->producers,
 						  .capacity = (*w)->capacity,
+						  .writes = (*w)->writes,
 						  .seconds = 0.002,
 						  .seed = 1};
 

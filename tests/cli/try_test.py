@@ -165,7 +165,7 @@ class Trials(CommandTest):
         done = self.succeed("try", "--runs", "6", "--metric", "[0-9]+", "--", "./program")
         self.assertIn("No difference", self.verdict(done))
 
-    def test_who_takes_no_mutex_is_not_ranked(self):
+    def test_who_takes_no_lock_is_not_ranked(self):
         """However much the figures differ: that is not the lock's doing."""
         self.build("scorer", """#include <stdio.h>
             #include <stdlib.h>
@@ -173,12 +173,43 @@ class Trials(CommandTest):
             """)
         done = self.succeed("try", "--runs", "6", "--metric", "[0-9]+", "--json", "r.json",
                             "--", os.path.join(self.built.name, "scorer"))
-        self.assertIn("Nothing to rank: the program takes no mutex", self.verdict(done))
+        self.assertIn("Nothing to rank: the program takes no lock", self.verdict(done))
         self.assertNotRegex(done.stdout, r"better|worse")
         self.assertEqual(self.results()["mutex"]["metric"]["samples"], [20] * 6)
         self.succeed("report", "r.json", "-o", "page.html")
         page = self.read("page.html")
-        self.assertIn("<p>the program takes no mutex: nothing to rank.</p>", page)
+        self.assertIn("<p>the program takes no lock that pawl stands in for: "
+                      "nothing to rank.</p>", page)
+
+    def test_read_write_locks_count_if_they_are_ours(self):
+        self.build("reader", """#include <pthread.h>
+            #include <stdio.h>
+            #include <stdlib.h>
+            int main(void)
+            {
+                static pthread_rwlock_t rw = PTHREAD_RWLOCK_INITIALIZER;
+                int i;
+                for (i = 0; i < 30; i++) {
+                    pthread_rwlock_rdlock(&rw);
+                    pthread_rwlock_unlock(&rw);
+                }
+                pthread_rwlock_wrlock(&rw);
+                return puts(getenv("PAWL_LOCK") != NULL ? "20" : "10") < 0;
+            }
+            """)
+        words = ["try", "--runs", "6", "--metric", "[0-9]+", "--json", "r.json", "--",
+                 os.path.join(self.built.name, "reader")]
+        done = self.succeed(*words)
+        self.assertIn("Nothing to rank: the program takes no lock", self.verdict(done))
+        os.remove(os.path.join(self.directory.name, "r.json"))
+        done = self.succeed(*words, env={**os.environ, "PAWL_RWLOCK": "pawl"})
+        self.assertIn("takes read-write locks 31 times, and had to wait for 0", done.stdout)
+        self.assertIn("is best for this program", self.verdict(done))
+        result = self.results()["mutex"]
+        self.assertEqual((result["acquisitions"], result["rwlock_acquisitions"],
+                          result["rwlock_contended"]), (0, 31, 0))
+        self.succeed("report", "r.json", "-o", "page.html")
+        self.assertNotIn("nothing to rank", self.read("page.html"))
 
     def test_too_few_runs_rank_nothing(self):
         self.script(SCORE)

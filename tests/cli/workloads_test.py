@@ -100,6 +100,46 @@ class WorkloadsTest(command.CommandTest):
         done = self.succeed("bench", "--capacity", "4", "--dry-run")
         self.assertIn("--workload queue", done.stderr)
 
+    def test_share_of_writes_is_as_asked_for(self):
+        done = self.succeed("bench", "--workload", "rwlock", "--locks", "mutex", "--threads",
+                            "2", "--writes", "0,0.1,50,100", "--seconds", "0.05", "--runs",
+                            "1", "--json", "r.json")
+        rows = self.load()["results"]
+        self.assertEqual([row["writes_percent"] for row in rows], [0, 0.1, 50, 100])
+        rates = [(row["figures"]["reads_per_s"], row["figures"]["writes_per_s"])
+                 for row in rows]
+        self.assertEqual((rates[0][1], rates[3][0]), (0, 0))
+        self.assertGreater(rates[1][0], 100 * rates[1][1])
+        self.assertGreater(3 * rates[2][1], rates[2][0])
+        self.assertGreater(3 * rates[2][0], rates[2][1])
+        for share in "0 %", "0.1 %", "50 %", "100 %":
+            self.assertIn(f"rwlock, 2 threads, writes {share}\n", done.stdout)
+        self.assertIn("rwlock, cs 1, ncs 0, writes 0.1 %",
+                      self.read_report("r.json"))
+
+    def read_report(self, name):
+        self.succeed("report", name, "-o", "r.html")
+        return self.read("r.html")
+
+    def test_writes_refuses_what_is_no_share(self):
+        for wrong in "101", "-1", "x", "0.00001", "nan", "1,,2":
+            self.assert_refused(["bench", "--workload", "rwlock", "--writes", wrong],
+                                "--writes")
+        done = self.succeed("bench", "--writes", "5", "--dry-run")
+        self.assertIn("--workload rwlock", done.stderr)
+
+    def test_lone_thread_is_the_one_that_counts(self):
+        done = self.succeed("bench", "--workload", "lone", "--locks", "mutex", "--threads",
+                            "1,3", "--seconds", "0.05", "--runs", "1", "--json", "r.json")
+        rows = self.load()["results"]
+        self.assertEqual([(row["workload"], row["threads"]) for row in rows],
+                         [("lone-writer", 3), ("lone-reader", 3)])
+        for row in rows:
+            self.assertGreater(row["figures"]["longest_wait_ms"], 0)
+            self.assertGreater(row["figures"]["others_per_s"], 0)
+            self.assertIsNone(row["fairness"])
+        self.assertIn("longest_wait_ms", done.stdout)
+
     def state_and_parent(self, pid):
         """Of a process; it is as good as gone if nobody has asked how it ended."""
         try:

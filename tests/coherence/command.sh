@@ -29,7 +29,7 @@ for key in workload lock threads cs ncs machine median_ops_per_s samples fairnes
 	grep -q "\"$key\"" "$dir/a.json" || fail "no $key in the results"
 done
 
-for preset in max moderate table2 multiwait diameter ring numa; do
+for preset in max moderate table2 multiwait diameter ring readers numa; do
 	"$pawl" sim --preset $preset --threads 4 --episodes 50 --runs 1 \
 		>"$dir/out" 2>"$dir/err" || fail "preset $preset: $(cat "$dir/err")"
 	grep -q "4 threads" "$dir/out" || fail "preset $preset prints no table"

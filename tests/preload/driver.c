@@ -2,7 +2,8 @@
 /*
  * Runs the programs of this folder under one lock: driver LOCK full|core|light.
  * full is everything; core is what can break for one lock and not for another;
- * light is core with less work, for locks whose waiters spin.
+ * light is core with less work, for locks whose waiters spin. driver rwlocks runs
+ * those about read-write locks, which are the same under any lock.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "preload/offer.h"
+#include "driver.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,53 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const struct lock_type *lock;
 static const char *effort = "full";
-
-/* What a command printed, stdout and stderr, and how it ended. */
-struct outcome {
-	int status; /* as of waitpid */
-	char *text;
-};
-
-/* Runs a shell command, in which $P is the folder of the programs. */
-static struct outcome run(const char *format, ...)
-{
-	struct outcome outcome = {0, NULL};
-	size_t room = 0, length = 0, got;
-	char command[1024];
-	va_list arguments;
-	FILE *pipe;
-
-	va_start(arguments, format);
-	vsnprintf(command, sizeof(command), format, arguments);
-	va_end(arguments);
-	fflush(NULL);
-	pipe = popen(command, "r");
-	assert_non_null(pipe);
-	do {
-		room += 1 << 16;
-		outcome.text = realloc(outcome.text, room);
-		assert_non_null(outcome.text);
-		got = fread(outcome.text + length, 1, room - length - 1, pipe);
-		length += got;
-	} while (got > 0);
-	outcome.text[length] = '\0';
-	outcome.status = pclose(pipe);
-	return outcome;
-}
-
-/* Under the lock; silence is part of success. */
-static void run_well(const char *program)
-{
-	struct outcome outcome = run("exec 2>&1; LD_PRELOAD=%s PAWL_LOCK=%s exec %s/%s",
-				     LIBRARY, lock->name, PROGRAMS, program);
-
-	if (outcome.status != 0 || *outcome.text != '\0')
-		fail_msg("%s under %s: status %#x, said: %s", program, lock->name,
-			 (unsigned)outcome.status, outcome.text);
-	free(outcome.text);
-}
 
 static void every_function_is_ours(void **state)
 {
@@ -86,6 +41,7 @@ static void so_is_the_cxx_library(void **state)
 {
 	(void)state;
 	run_well("preload_intercepted_cxx");
+	with("PAWL_RWLOCK", OFFER_RWLOCK_OURS, run_well, "preload_intercepted_cxx");
 }
 
 static void so_are_old_versions(void **state)
@@ -93,6 +49,7 @@ static void so_are_old_versions(void **state)
 	(void)state;
 #ifdef OLD_VERSIONS
 	run_well("preload_old_versions");
+	with("PAWL_RWLOCK", OFFER_RWLOCK_OURS, run_well, "preload_old_versions");
 #else
 	skip(); /* this CPU's glibc is younger than those versions */
 #endif
@@ -108,6 +65,7 @@ static void nothing_allocates(void **state)
 {
 	(void)state;
 	run_well("preload_first_use");
+	with("PAWL_RWLOCK", OFFER_RWLOCK_OURS, run_well, "preload_first_use");
 }
 
 static void a_plug_in_shares_mutexes(void **state)
@@ -119,9 +77,7 @@ static void a_plug_in_shares_mutexes(void **state)
 static void newcomers_are_counted(void **state)
 {
 	(void)state;
-	setenv("PAWL_STATS", "/dev/null", 1);
-	run_well("preload_integrity newcomers");
-	unsetenv("PAWL_STATS");
+	with("PAWL_STATS", "/dev/null", run_well, "preload_integrity newcomers");
 }
 
 static void filters_see_no_membarrier(void **state)
@@ -156,32 +112,10 @@ static void a_fork_may_come_at_any_step(void **state)
 	run_stepwise("preload_midway forks");
 }
 
-/* Says where two texts begin to differ. */
-static void compare(const char *ours, const char *theirs)
-{
-	int line = 1;
-
-	for (; *ours != '\0' && *ours == *theirs; ours++, theirs++)
-		line += *ours == '\n';
-	if (*ours != *theirs)
-		fail_msg("line %d: '%.*s' under %s, '%.*s' without", line,
-			 (int)strcspn(ours, "\n"), ours, lock->name,
-			 (int)strcspn(theirs, "\n"), theirs);
-}
-
 static void behaves_as_glibc_does(void **state)
 {
-	struct outcome theirs = run("%s/preload_semantics 2>&1", PROGRAMS);
-	struct outcome ours = run("exec 2>&1; LD_PRELOAD=%s PAWL_LOCK=%s exec "
-				  "%s/preload_semantics",
-				  LIBRARY, lock->name, PROGRAMS);
-
 	(void)state;
-	compare(ours.text, theirs.text);
-	assert_int_equal(theirs.status, 0);
-	assert_int_equal(ours.status, 0);
-	free(theirs.text);
-	free(ours.text);
+	behaves_alike("preload_semantics");
 }
 
 #define INTEGRITY(name)                                                              \
@@ -468,13 +402,17 @@ int main(int argc, char **argv)
 	int failures;
 
 	unsetenv("PAWL_LOCK");
+	unsetenv("PAWL_RWLOCK");
 	unsetenv("PAWL_STATS");
 	unsetenv("PAWL_VERBOSE");
 	if (argc == 2 && strcmp(argv[1], "any") == 0)
 		return cmocka_run_group_tests(any, NULL, NULL);
+	if (argc == 2 && strcmp(argv[1], "rwlocks") == 0)
+		return check_rwlocks();
 	lock = argc == 3 ? lock_type_find(argv[1]) : NULL;
 	if (lock == NULL) {
-		fprintf(stderr, "usage: driver any | driver LOCK full|core|light\n");
+		fprintf(stderr, "usage: driver any | driver rwlocks | driver LOCK "
+				"full|core|light\n");
 		return 2;
 	}
 	if (offer_refusal(lock) != NULL) {

@@ -43,6 +43,7 @@ static void get_ready(void)
 				       PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP,
 				       PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP};
 	static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+	static pthread_rwlock_t rw = PTHREAD_RWLOCK_INITIALIZER;
 	int i;
 
 	if (state == 1)
@@ -53,6 +54,10 @@ static void get_ready(void)
 		pthread_cond_signal(&c);
 		pthread_mutex_unlock(&m[i]);
 	}
+	pthread_rwlock_rdlock(&rw);
+	pthread_rwlock_unlock(&rw);
+	pthread_rwlock_wrlock(&rw);
+	pthread_rwlock_unlock(&rw);
 	if (pthread_atfork(nothing, nothing, nothing) != 0)
 		complain("fails", "pthread_atfork");
 	arena = mmap(NULL, 1 << 26, PROT_READ | PROT_WRITE,
@@ -134,6 +139,7 @@ static pthread_mutex_t m[4] = {
 	PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP, PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP};
 static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
 static pthread_mutex_t shared;
+static pthread_rwlock_t rw[16]; /* more than a thread has room to note */
 
 static struct timespec soon(clockid_t clock)
 {
@@ -146,6 +152,33 @@ static struct timespec soon(clockid_t clock)
 	return t;
 }
 
+static void read_and_write(void)
+{
+	struct timespec realtime = soon(CLOCK_REALTIME);
+	int i, round;
+
+	for (round = 0; round < 50; round++)
+		for (i = 0; i < 16; i++) {
+			WITHOUT_HEAP(pthread_rwlock_rdlock(&rw[i]));
+			WITHOUT_HEAP(pthread_rwlock_unlock(&rw[i]));
+		}
+	for (i = 0; i < 16; i++)
+		WITHOUT_HEAP(pthread_rwlock_rdlock(&rw[i]));
+	usleep(300); /* others want to write, and fall asleep */
+	for (i = 0; i < 16; i++)
+		WITHOUT_HEAP(pthread_rwlock_unlock(&rw[i]));
+	WITHOUT_HEAP(pthread_rwlock_wrlock(&rw[0]));
+	usleep(300);
+	WITHOUT_HEAP(pthread_rwlock_unlock(&rw[0]));
+	forbidden = "pthread_rwlock_timedrdlock";
+	if (pthread_rwlock_timedrdlock(&rw[0], &realtime) == 0)
+		pthread_rwlock_unlock(&rw[0]);
+	forbidden = "pthread_rwlock_timedwrlock";
+	if (pthread_rwlock_timedwrlock(&rw[0], &realtime) == 0)
+		pthread_rwlock_unlock(&rw[0]);
+	forbidden = NULL;
+}
+
 /* A thread's first calls, by one function or another. */
 static void *first_calls(void *argument)
 {
@@ -155,6 +188,7 @@ static void *first_calls(void *argument)
 	pthread_mutex_t own;
 	mtx_t mtx;
 
+	read_and_write();
 	WITHOUT_HEAP(pthread_mutex_lock(mine));
 	usleep(300); /* the others wait, and fall asleep */
 	WITHOUT_HEAP(pthread_cond_timedwait(&c, mine, &realtime));

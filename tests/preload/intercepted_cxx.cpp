@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The C++ library's mutexes and condition variables are ours, and work: glibc
- * would leave its mark in the object, a count of users.
+ * The C++ library's mutexes and condition variables are ours, and so are shared mutexes
+ * if PAWL_RWLOCK asks for it, and work: glibc would leave its mark in the object, a count of users.
  */
 #include <chrono>
 #include <condition_variable>
@@ -128,6 +128,76 @@ static void conditions()
 	CHECK(go == 0);
 }
 
+/* glibc leaves this as it was initialised. */
+static bool is_whose_it_should_be(const pthread_rwlock_t *rw)
+{
+	return (rw->__data.__pad2 != 0) == (getenv("PAWL_RWLOCK") != nullptr);
+}
+
+template <class Mutex> static void shared()
+{
+	Mutex m;
+	auto native = reinterpret_cast<pthread_rwlock_t *>(&m);
+	long begun = 0, ended = 0;
+	std::vector<std::thread> threads;
+
+	m.lock_shared();
+	m.lock_shared();
+	CHECK(is_whose_it_should_be(native));
+	std::thread([&] {
+		CHECK(!m.try_lock());
+		CHECK(m.try_lock_shared());
+		m.unlock_shared();
+	}).join();
+	m.unlock_shared();
+	m.unlock_shared();
+	m.lock();
+	CHECK(is_whose_it_should_be(native));
+	std::thread([&] { CHECK(!m.try_lock() && !m.try_lock_shared()); }).join();
+	m.unlock();
+	for (int i = 0; i < 4; i++)
+		threads.emplace_back([&, i] {
+			for (int n = 0; n < 5000; n++)
+				if (n % 50 == i) {
+					std::unique_lock<Mutex> lock(m);
+
+					begun++;
+					CHECK(ended == begun - 1);
+					ended++;
+				} else {
+					std::shared_lock<Mutex> lock(m);
+
+					CHECK(begun == ended);
+				}
+		});
+	for (auto &thread : threads)
+		thread.join();
+	CHECK(ended == 4 * 100);
+}
+
+static void shared_timed()
+{
+	std::shared_timed_mutex m;
+
+	m.lock();
+	std::thread([&] {
+		CHECK(!m.try_lock_shared_for(5ms));
+		CHECK(!m.try_lock_for(5ms));
+		CHECK(!m.try_lock_until(std::chrono::system_clock::now() + 5ms));
+		CHECK(!m.try_lock_shared_until(std::chrono::steady_clock::now() + 5ms));
+	}).join();
+	m.unlock();
+	m.lock_shared();
+	std::thread([&] {
+		CHECK(!m.try_lock_for(5ms));
+		CHECK(m.try_lock_shared_for(20s));
+		m.unlock_shared();
+	}).join();
+	m.unlock_shared();
+	CHECK(m.try_lock_for(20s));
+	m.unlock();
+}
+
 /* Exceptions from many threads: the unwinder takes locks of its own. */
 static void throwing()
 {
@@ -160,6 +230,9 @@ int main()
 	basics<std::recursive_mutex>();
 	timed<std::timed_mutex>();
 	conditions();
+	shared<std::shared_mutex>();
+	shared<std::shared_timed_mutex>();
+	shared_timed();
 	throwing();
 
 	std::recursive_timed_mutex r;

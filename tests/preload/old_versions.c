@@ -25,6 +25,10 @@ OLD(pthread_cond_signal);
 OLD(pthread_cond_broadcast);
 OLD(pthread_cond_destroy);
 OLD(pthread_spin_lock);
+OLD(pthread_rwlock_rdlock);
+OLD(pthread_rwlock_unlock);
+extern int __pthread_rwlock_wrlock(pthread_rwlock_t *);
+OLD(__pthread_rwlock_wrlock);
 extern int __pthread_mutex_lock(pthread_mutex_t *);
 extern int __pthread_mutex_unlock(pthread_mutex_t *);
 OLD(__pthread_mutex_lock);
@@ -44,13 +48,17 @@ static const void *const functions[] = {
 	(void *)pthread_cond_broadcast,
 	(void *)pthread_cond_destroy,
 	(void *)(uintptr_t)pthread_spin_lock,
+	(void *)pthread_rwlock_rdlock,
+	(void *)pthread_rwlock_unlock,
+	(void *)__pthread_rwlock_wrlock,
 	(void *)__pthread_mutex_lock,
 	(void *)__pthread_mutex_unlock,
 };
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
-static int turn, rounds = 2000;
+static pthread_rwlock_t rw = PTHREAD_RWLOCK_INITIALIZER;
+static int turn, rounds = 2000, written;
 
 static void *play(void *argument)
 {
@@ -66,6 +74,9 @@ static void *play(void *argument)
 		turn = 1 - side;
 		pthread_cond_broadcast(&c);
 		pthread_mutex_unlock(&m);
+		if (__pthread_rwlock_wrlock(&rw) == 0)
+			written++;
+		pthread_rwlock_unlock(&rw);
 	}
 	return NULL;
 }
@@ -89,5 +100,5 @@ int main(void)
 		return 1;
 	play((void *)0);
 	pthread_join(thread, NULL);
-	return 0;
+	return pthread_rwlock_rdlock(&rw) != 0 || written != 2 * rounds;
 }

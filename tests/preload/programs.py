@@ -135,6 +135,16 @@ print(len(results), hashlib.sha256("".join(sorted(results)).encode()).hexdigest(
 """
 
 
+def openssl(library, locks, helpers, tmp):
+    """Its stores of algorithms and of errors are behind read-write locks: ours here."""
+    os.environ["PAWL_RWLOCK"] = "pawl"
+    program = need("openssl")
+    compare([program, "dgst", "-sha512", sample(tmp)], library, locks)
+    for lock in locks:
+        output([program, "speed", "-multi", "2", "-seconds", "1", "sha256"],
+               environment(lock, library))
+
+
 def python3(library, locks, helpers, tmp):
     compare([need("python3"), "-c", PYTHON], library, locks)
 

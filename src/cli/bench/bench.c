@@ -111,6 +111,8 @@ int bench_main(int argc, char **argv)
 		 parse_positive, &request.producers},
 		{"capacity", "N", "jobs that the queue has room for (queue: 64)",
 		 parse_positive, &request.capacity},
+		{"writes", "P,Q", "percent of all sections that write (rwlock: 1)",
+		 parse_percents, &request.writes},
 		{"seconds", "S", "length of a run (0.5)", parse_seconds,
 		 &request.seconds},
 		{"warm-up", "S",

@@ -33,6 +33,7 @@ struct bench_request {
 	struct numbers threads;
 	int cs, ncs; /* -1: not said */
 	int producers, capacity;
+	struct percents writes;
 	struct bench_setting setting;
 	int runs;
 	double seconds, warm_up;
@@ -62,7 +63,8 @@ struct bench_cell {
 	struct waits waits;
 };
 
-/* One workload with sections of one length; its next of kin stand beside it. */
+/* One workload with sections of one length and one share of writes; its next of kin
+ * stand beside it. */
 struct bench_part {
 	const struct workload *workload;
 	struct bench_shape shape; /* but for the threads, which vary */

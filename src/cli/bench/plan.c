@@ -310,8 +310,8 @@ static struct numbers threads_for(const struct bench_request *request,
 
 /* Fills *part; returns false if nothing of the workload was asked for. */
 static bool plan_part(const struct bench_request *request,
-		      const struct workload *workload, int cs, int ncs, int cpus,
-		      struct bench_part *part)
+		      const struct workload *workload, int cs, int ncs, double writes,
+		      int cpus, struct bench_part *part)
 {
 	struct lookup lookup = {.workload = workload};
 	struct subjects *subjects = &lookup.subjects;
@@ -342,6 +342,7 @@ static bool plan_part(const struct bench_request *request,
 	part->shape.ncs = sections && ncs >= 0 ? (uint32_t)ncs : workload->ncs;
 	part->shape.producers = (uint32_t)chosen(request->producers, workload->producers);
 	part->shape.capacity = (uint32_t)chosen(request->capacity, workload->capacity);
+	part->shape.writes = writes;
 	part->count = threads.count * subjects->count;
 	part->cells = allocate(part->count, sizeof(*part->cells));
 	for (i = 0; i < threads.count; i++)
@@ -364,6 +365,11 @@ static bool has_sections(const struct workload *workload)
 static bool has_queue(const struct workload *workload)
 {
 	return workload->capacity > 0;
+}
+
+static bool has_writes(const struct workload *workload)
+{
+	return workload->writes > 0;
 }
 
 static bool any(const struct bench_plan *plan, bool (*has)(const struct workload *))
@@ -418,11 +424,28 @@ static void plan_grid(const struct bench_request *request, int cpus,
 			plan->count += plan_part(
 				request, workloads[0],
 				request->cs >= 0 ? request->cs : grid_cs[i],
-				request->ncs >= 0 ? request->ncs : grid_ncs[j], cpus,
+				request->ncs >= 0 ? request->ncs : grid_ncs[j], 0, cpus,
 				&plan->parts[plan->count]);
 	if (plan->count > 0 && plan->parts->count == request->threads.count)
 		refuse("--preset mutex compares the first of --locks with the others; "
 		       "name two or more");
+}
+
+/* A part for each share of writes, if the workload has any. */
+static void plan_shares(const struct bench_request *request,
+			const struct workload *workload, int cpus,
+			struct bench_plan *plan)
+{
+	const struct percents own = {1, {workload->writes}};
+	const struct percents *shares = workload->writes > 0 && request->writes.count > 0
+						? &request->writes
+						: &own;
+	size_t i;
+
+	for (i = 0; i < shares->count; i++)
+		plan->count += plan_part(request, workload, request->cs, request->ncs,
+					 shares->values[i], cpus,
+					 &plan->parts[plan->count]);
 }
 
 struct bench_plan make_plan(struct bench_request *request, int cpus)
@@ -442,11 +465,10 @@ struct bench_plan make_plan(struct bench_request *request, int cpus)
 	if (request->preset == PRESET_MUTEX) {
 		plan_grid(request, cpus, &plan);
 	} else {
-		plan.parts = allocate(selection.count, sizeof(*plan.parts));
+		plan.parts = allocate(selection.count * (1 + request->writes.count),
+				      sizeof(*plan.parts));
 		for (i = 0; i < selection.count; i++)
-			plan.count += plan_part(request, selection.list[i], request->cs,
-						request->ncs, cpus,
-						&plan.parts[plan.count]);
+			plan_shares(request, selection.list[i], cpus, &plan);
 	}
 	selected = NULL;
 	if (plan.count == 0)
@@ -456,6 +478,8 @@ struct bench_plan make_plan(struct bench_request *request, int cpus)
 	if ((request->producers > 0 || request->capacity > 0) && !any(&plan, has_queue))
 		warn("--producers and --capacity change nothing here; --workload queue "
 		     "has both");
+	if (request->writes.count > 0 && !any(&plan, has_writes))
+		warn("--writes changes nothing here; --workload rwlock has it");
 	return plan;
 }
 
@@ -509,6 +533,8 @@ static void print_part(const struct bench_part *part)
 	if (part->shape.capacity > 0)
 		printf(", producers %u, capacity %u", part->shape.producers,
 		       part->shape.capacity);
+	if (part->workload->writes > 0)
+		printf(", writes %g %%", part->shape.writes);
 	printf("\nlocks:");
 	for (i = 0; i < part->count && part->cells[i].threads == part->cells->threads;
 	     i++)

@@ -110,6 +110,8 @@ static void print_heading(const struct row *rows)
 {
 	printf("%s, %d thread%s", rows->workload->name, rows->cell->threads,
 	       rows->cell->threads == 1 ? "" : "s");
+	if (rows->workload->writes > 0)
+		printf(", writes %g %%", rows->part->shape.writes);
 	print_setting(rows->setting);
 }
 
@@ -483,6 +485,9 @@ static json_t *describe_row(const struct bench_part *part, const struct row *row
 			result, json_pack("{s:I, s:I}", "producers",
 					  (json_int_t)part->shape.producers, "capacity",
 					  (json_int_t)part->shape.capacity));
+	if (workload->writes > 0)
+		json_object_set_new(result, "writes_percent",
+				    json_real(part->shape.writes));
 	json_object_update_new(result, describe_setting(row->setting));
 	json_object_set_new(result, "warm_up", json_real(part->shape.warm_up));
 	json_object_set_new(result, "spread", number_or_null(row->spread));

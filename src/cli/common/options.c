@@ -190,6 +190,38 @@ void parse_seconds(const char *option, const char *text, void *into)
 	*(double *)into = value;
 }
 
+/* Less than this is 0, or a mistake. */
+static const double least_percent = 0.0001;
+
+static void add_percent(const char *option, const char *item, void *into)
+{
+	struct percents *percents = into;
+	char *end;
+	double value = strtod(item, &end);
+	size_t i;
+
+	/* Written so that it refuses NaN, too. */
+	if (end == item || *end != '\0' ||
+	    !(value == 0 || (value >= least_percent && value <= 100)))
+		refuse("--%s: '%s' is not a percentage: 0, or from %g to 100", option,
+		       item, least_percent);
+	for (i = 0; i < percents->count; i++)
+		if (percents->values[i] == value)
+			return;
+	if (percents->count == NUMBERS_MAX)
+		refuse("--%s: more than %d numbers; split them over several runs", option,
+		       NUMBERS_MAX);
+	percents->values[percents->count++] = value;
+}
+
+void parse_percents(const char *option, const char *text, void *into)
+{
+	struct percents *percents = into;
+
+	percents->count = 0; /* of two options the last one counts */
+	each_item(option, text, add_percent, percents);
+}
+
 void parse_seed(const char *option, const char *text, void *into)
 {
 	char *end;

@@ -49,6 +49,12 @@ struct numbers {
 	int values[NUMBERS_MAX];
 };
 
+/* The same of numbers that need not be whole. */
+struct percents {
+	size_t count;
+	double values[NUMBERS_MAX];
+};
+
 /* What to put into option_spec.parse; `into` points at the type named. */
 void parse_flag(const char *option, const char *text, void *into); /* bool */
 void parse_text(const char *option, const char *text, void *into); /* const char * */
@@ -59,7 +65,9 @@ void parse_natural(const char *option, const char *text, void *into);  /* int >=
 void parse_positives(const char *option, const char *text,
 		     void *into);				      /* struct numbers */
 void parse_seconds(const char *option, const char *text, void *into); /* double > 0 */
-void parse_seed(const char *option, const char *text, void *into);    /* uint64_t */
+void parse_percents(const char *option, const char *text,
+		    void *into); /* struct percents, 0 to 100 each */
+void parse_seed(const char *option, const char *text, void *into); /* uint64_t */
 
 /* Calls take() with each item of a comma-separated list; refuses empty ones. */
 void each_item(const char *option, const char *text,

@@ -383,17 +383,18 @@ static void write_times(FILE *out, const struct ranked *a, const struct ranked *
 	write_text(out, b->result->lock);
 }
 
-/* Whether it was counted, under some lock, that the program takes no mutex. */
-static bool takes_no_mutex(const struct report_panel *panel)
+/* Whether it was counted, under some lock, that the program takes none. */
+static bool takes_no_lock(const struct report_panel *panel)
 {
 	bool is_counted = false;
 	size_t i;
 
 	for (i = 0; i < panel->count; i++) {
-		const json_t *count = json_object_get(panel->results[i].json,
-						      "acquisitions");
+		const json_t *json = panel->results[i].json;
+		const json_t *count = json_object_get(json, "acquisitions");
+		const json_t *more = json_object_get(json, "rwlock_acquisitions");
 
-		if (json_number_value(count) > 0)
+		if (json_number_value(count) > 0 || json_number_value(more) > 0)
 			return false;
 		is_counted |= json_is_number(count);
 	}
@@ -432,8 +433,9 @@ static void write_sentence(FILE *out, const struct report_panel *panel,
 		fprintf(out, "<p>");
 		if (threads > 0)
 			fprintf(out, "%d thread%s: ", threads, threads == 1 ? "" : "s");
-		if (takes_no_mutex(panel))
-			fprintf(out, "the program takes no mutex: nothing to rank.");
+		if (takes_no_lock(panel))
+			fprintf(out, "the program takes no lock that pawl stands in for: "
+				     "nothing to rank.");
 		else if (!are_enough(ranked, n))
 			fprintf(out, "too few runs to rank; 5 of each are enough.");
 		else

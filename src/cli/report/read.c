@@ -170,6 +170,17 @@ static void append_setting(char *text, size_t room, const json_t *result, const 
 		snprintf(text + length, room - length, ", %s %lld", key, n);
 }
 
+/* The same of a share, of which 0 is not the usual one. */
+static void append_writes(char *text, size_t room, const json_t *result)
+{
+	const json_t *writes = json_object_get(result, "writes_percent");
+	size_t length = strlen(text);
+
+	if (json_is_number(writes))
+		snprintf(text + length, room - length, ", writes %g %%",
+			 json_number_value(writes));
+}
+
 /* The title of a result's configuration, which is also its identity. */
 static char *title_of(const struct report_file *file, const json_t *result)
 {
@@ -186,6 +197,7 @@ static char *title_of(const struct report_file *file, const json_t *result)
 			 (long long)json_integer_value(ncs));
 	append_setting(steps, sizeof(steps), result, "producers");
 	append_setting(steps, sizeof(steps), result, "capacity");
+	append_writes(steps, sizeof(steps), result);
 	append_setting(steps, sizeof(steps), result, "beside");
 	append_setting(steps, sizeof(steps), result, "quota_percent");
 	if (strcmp(file->tool, "try") == 0)

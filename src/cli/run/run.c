@@ -36,13 +36,27 @@ static void print_list(void)
 	}
 }
 
+static void parse_rwlock(const char *option, const char *text, void *into)
+{
+	if (strcmp(text, OFFER_RWLOCK_OURS) != 0 && strcmp(text, OFFER_RWLOCK_GLIBC) != 0)
+		refuse("--%s: '%s' is neither " OFFER_RWLOCK_OURS
+		       " nor " OFFER_RWLOCK_GLIBC,
+		       option, text);
+	*(const char **)into = text;
+}
+
 int run_main(int argc, char **argv)
 {
 	const char *lock = getenv("PAWL_LOCK");
+	const char *rwlock = NULL;
 	bool stats = false, list = false;
 	const struct option_spec options[] = {
 		{"lock", "NAME", "the lock to use; default " OFFER_DEFAULT, parse_text,
 		 &lock},
+		{"rwlock", "WHOSE",
+		 "whose read-write locks to use: " OFFER_RWLOCK_OURS
+		 " or " OFFER_RWLOCK_GLIBC " (" OFFER_RWLOCK_GLIBC ")",
+		 parse_rwlock, &rwlock},
 		{"stats", NULL, "report on stderr, at exit, how the lock fared",
 		 parse_flag, &stats},
 		{"list", NULL, "print which locks can be used, and why others cannot",
@@ -53,7 +67,9 @@ int run_main(int argc, char **argv)
 		.command = "run",
 		.operands = "-- PROGRAM [ARGUMENT...]",
 		.about = "Runs a program with one of pawl's locks under its pthread "
-			 "mutexes and\ncondition variables. Environment: PAWL_LOCK=NAME, "
+			 "mutexes and\ncondition variables; its read-write locks are "
+			 "left to glibc,\nunless --rwlock says otherwise. Environment: "
+			 "PAWL_LOCK=NAME, PAWL_RWLOCK=WHOSE,\n"
 			 "PAWL_STATS=FILE, PAWL_VERBOSE=1.",
 		.options = options,
 	};
@@ -74,6 +90,8 @@ int run_main(int argc, char **argv)
 	refuse_if_deaf(argv[program]);
 	if (stats && setenv("PAWL_STATS", "-", 0) != 0)
 		give_up("cannot set PAWL_STATS: %s", strerror(errno));
+	if (rwlock != NULL && setenv("PAWL_RWLOCK", rwlock, 1) != 0)
+		give_up("cannot set PAWL_RWLOCK: %s", strerror(errno));
 	environment = interposed_environment(lock);
 	execvpe(argv[program], argv + program, environment);
 	fprintf(stderr, "pawl: cannot run '%s': %s\n", argv[program], strerror(errno));

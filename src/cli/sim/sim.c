@@ -62,6 +62,12 @@ static const struct preset {
 	 .about = "a token goes round, by three ways to poll (Hemlock paper, 5.5)",
 	 .workload = WORKLOAD_RING,
 	 .episodes = 20000},
+	{.name = "readers",
+	 .about = "readers of a reader-writer lock, in each of its forms",
+	 .workload = WORKLOAD_READERS,
+	 .machine = "epyc-512",
+	 .threads = {4, {1, 8, 64, 256}},
+	 .episodes = 20000},
 	{.name = "numa",
 	 .about = "MutexBench, wait elements at home, away, and all on node 0",
 	 .locks = "mcs,clh,hemlock-ctr,reciprocating",
@@ -72,7 +78,8 @@ static const struct preset {
 
 enum { PRESETS = sizeof(presets) / sizeof(presets[0]) };
 
-static const char *const workload_names[] = {"mutex", "multiwait", "diameter", "ring"};
+static const char *const workload_names[] = {"mutex", "multiwait", "diameter", "ring",
+					     "readers"};
 
 struct request {
 	const struct preset *preset;
@@ -175,6 +182,10 @@ static void add_lock(const char *option, const char *name, void *into)
 		       option, name);
 	if (*known == NULL && asked_workload == WORKLOAD_DIAMETER)
 		refuse("--%s: the diameter is measured with fetch-add, not with '%s'",
+		       option, name);
+	if (*known == NULL && asked_workload == WORKLOAD_READERS)
+		refuse("--%s: readers have rwlock, rwlock-fenced or rwlock-counted, not "
+		       "'%s'",
 		       option, name);
 	if (*known == NULL && strchr(name, '+') != NULL)
 		refuse("--%s: the waiters of '%s' sleep, and here every thread has a "
@@ -551,7 +562,8 @@ int sim_main(int argc, char **argv)
 			"\n"
 			"Presets: max, moderate (MutexBench), table2 (misses in an "
 			"episode), multiwait,\n"
-			"diameter, ring, numa. docs/simulation.md explains them. Locks: "
+			"diameter, ring, readers, numa. docs/simulation.md explains "
+			"them. Locks: "
 			"those that spin,\n"
 			"as here every thread has a CPU, and mutex, whose sleeps are "
 			"delays. Ctrl-C ends\n"

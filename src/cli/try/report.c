@@ -66,13 +66,14 @@ static int sign_of(struct interval times)
 }
 
 /* Whether it was counted, and no lock was ever asked for. */
-static bool takes_no_mutex(const struct trial *trial)
+static bool takes_no_lock(const struct trial *trial)
 {
 	bool is_counted = false;
 	size_t i;
 
 	for (i = 0; i < trial->count; i++) {
-		if (trial->candidates[i].acquisitions > 0)
+		if (trial->candidates[i].acquisitions > 0 ||
+		    trial->candidates[i].rwlocks > 0)
 			return false;
 		is_counted |= trial->candidates[i].counted;
 	}
@@ -85,7 +86,7 @@ static int judge(const struct trial *trial, const struct candidate *a,
 {
 	int sign = sign_of(compare(a, b, trial->deciding));
 
-	if (a->runs < RUNS_TO_RANK || b->runs < RUNS_TO_RANK || takes_no_mutex(trial))
+	if (a->runs < RUNS_TO_RANK || b->runs < RUNS_TO_RANK || takes_no_lock(trial))
 		return 0;
 	return trial->more_is_better ? sign : -sign;
 }
@@ -155,6 +156,15 @@ static void print_table(const struct trial *trial)
 	printf("\n");
 }
 
+static void print_count(const char *what, double taken, double contended,
+			const char *lock)
+{
+	if (taken > 0)
+		printf("The program takes %s %.0f times, and had to wait for %.0f of "
+		       "these (%.2g %%) under %s.\n",
+		       what, taken, contended, 100 * contended / taken, lock);
+}
+
 /* How much there is to be gained: by the first lock that was counted. */
 static void print_counts(const struct trial *trial)
 {
@@ -163,12 +173,10 @@ static void print_counts(const struct trial *trial)
 
 	for (i = 0; i < trial->count && !c[i].counted; i++)
 		;
-	if (i == trial->count || c[i].acquisitions == 0)
+	if (i == trial->count)
 		return;
-	printf("The program takes mutexes %.0f times, and had to wait for %.0f of these "
-	       "(%.2g %%) under %s.\n",
-	       c[i].acquisitions, c[i].contended,
-	       100 * c[i].contended / c[i].acquisitions, c[i].name);
+	print_count("mutexes", c[i].acquisitions, c[i].contended, c[i].name);
+	print_count("read-write locks", c[i].rwlocks, c[i].rwlocks_contended, c[i].name);
 }
 
 /* The verdict. */
@@ -285,9 +293,9 @@ static void print_verdict(const struct trial *trial)
 	if (ranked == 0)
 		printf("Nothing to rank: under no lock was the program run to its end as "
 		       "under glibc.\n");
-	else if (takes_no_mutex(trial))
-		printf("Nothing to rank: the program takes no mutex at all, and no lock "
-		       "can make it faster.\n");
+	else if (takes_no_lock(trial))
+		printf("Nothing to rank: the program takes no lock that pawl stands in "
+		       "for, and none can make it faster.\n");
 	else if (best->runs < RUNS_TO_RANK)
 		printf("Too few runs to tell a difference from chance: ask for --runs "
 		       "%d or more.\n",
@@ -380,6 +388,10 @@ static json_t *describe_candidate(const struct trial *trial,
 		json_object_set_new(result, "acquisitions",
 				    json_real(candidate->acquisitions));
 		json_object_set_new(result, "contended", json_real(candidate->contended));
+		json_object_set_new(result, "rwlock_acquisitions",
+				    json_real(candidate->rwlocks));
+		json_object_set_new(result, "rwlock_contended",
+				    json_real(candidate->rwlocks_contended));
 	}
 	for (f = 0; f <= last && candidate->runs > 0; f++)
 		json_object_set_new(result, figures[f].key,

@@ -240,7 +240,7 @@ static void read_counts(int file, struct candidate *candidate)
 	while (line != NULL && line < text + size) {
 		const char *end = memchr(line, '\n', (size_t)(text + size - line));
 		char copy[256];
-		double acquisitions, contended;
+		double acquisitions, contended, reads, writes;
 
 		if (end == NULL)
 			break;
@@ -250,6 +250,12 @@ static void read_counts(int file, struct candidate *candidate)
 			candidate->counted = true;
 			candidate->acquisitions += acquisitions;
 			candidate->contended += contended;
+		} else if (sscanf(copy,
+				  "read-write locks: read %lf, written %lf, contended "
+				  "%lf",
+				  &reads, &writes, &contended) == 3) {
+			candidate->rwlocks += reads + writes;
+			candidate->rwlocks_contended += contended;
 		}
 		line = end + 1;
 	}

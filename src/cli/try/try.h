@@ -19,7 +19,8 @@ struct candidate {
 	double warm_up_s;
 	/* What the interposer counted during the warm-up; not with glibc. */
 	bool counted;
-	double acquisitions, contended;
+	double acquisitions, contended;	   /* of mutexes */
+	double rwlocks, rwlocks_contended; /* of read-write locks, to read or write */
 	/* Why it is not ranked: what the program did; empty if nothing. */
 	char trouble[256];
 };

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pthread_rwlock_*: pawl_rwlock in glibc's object, if that was asked for.
+ *
+ *   bytes  glibc's names            ours
+ *    0..31 __readers ... __shared   pawl_rwlock; glibc's, if owned is 0
+ *   32..39 __rwelision, __pad1      writer
+ *   40..47 __pad2                   owned
+ *   48..51 __flags                  the same: the kind
+ *
+ * A lock between processes has __shared set from the start, perhaps by a process that
+ * has no pawl, and is glibc's for its whole life. All others begin with zeroes, but
+ * for __flags: whoever finds owned and __shared to be 0 sets owned before anything
+ * else, and from then on __shared means nothing.
+ *
+ * writer is the id of the thread that writes, 0 if none does: written by who has the
+ * lock to write, and read by anybody. A thread finds its own id there if and only if
+ * it put it there: that would be a deadlock, and glibc says so. A thread that holds
+ * the lock in some way finds another number than 0 if and only if it holds it to
+ * write, whatever its id is since a fork.
+ *
+ * The kinds come to one: a writer that waits keeps later readers out, as those want
+ * it who prefer writers; and whoever reads already may read again, as those need it
+ * who do not. To destroy a lock does nothing, as with glibc.
+ */
+#include "preload/record.h"
+#include "preload/stats.h"
+#include "sync/reads.h"
+
+#include <pawl/rwlock.h>
+
+#include <errno.h>
+#include <string.h>
+
+#define SITE __builtin_return_address(0)
+
+struct rwlock {
+	struct pawl_rwlock plain;
+	volatile uint32_t writer;
+	volatile uint64_t owned; /* OWNED, or 0 */
+};
+
+enum { OWNED = 1 };
+
+#define AT(member) offsetof(pthread_rwlock_t, __data.member)
+static_assert(sizeof(struct pawl_rwlock) <= AT(__shared) + sizeof(int),
+	      "a lock must fit");
+static_assert(_Alignof(struct rwlock) <= _Alignof(pthread_rwlock_t), "a lock must fit");
+static_assert(offsetof(struct rwlock, writer) >= AT(__shared) + sizeof(int) &&
+		      offsetof(struct rwlock, owned) == AT(__pad2),
+	      "initialisers write zeroes there");
+
+/* OWNED once everything is ready, if the locks are ours and nobody counts; else a
+ * value that owned never has. One comparison finds out that a fast path is right. */
+static volatile uint64_t plain_if = 2;
+static bool leave_to_glibc;
+
+void rwlock_choose(bool glibc)
+{
+	leave_to_glibc = glibc;
+}
+
+void rwlock_started(void)
+{
+	if (!leave_to_glibc && !stats_on)
+		plain_if = OWNED;
+}
+
+static struct rwlock *ours(pthread_rwlock_t *rwlock)
+{
+	return (struct rwlock *)rwlock;
+}
+
+static inline bool is_plain(const struct rwlock *rw)
+{
+	return likely(rw->owned == plain_if);
+}
+
+/* If not, it is ours from now on. */
+static bool is_foreign(pthread_rwlock_t *rwlock)
+{
+	start_if_first();
+	if (leave_to_glibc)
+		return true;
+	if (ours(rwlock)->owned == 0) {
+		if (rwlock->__data.__shared != 0)
+			return true;
+		ours(rwlock)->owned = OWNED;
+	}
+	return false;
+}
+
+static inline bool is_mine(const struct rwlock *rw)
+{
+	return unlikely(rw->writer != 0) && rw->writer == my_id();
+}
+
+struct limit {
+	clockid_t clock;
+	const struct timespec *time;
+};
+
+/* What glibc says of one, before it looks at the lock. */
+static int check_limit(const struct limit *limit)
+{
+	bool known = limit->clock == CLOCK_REALTIME || limit->clock == CLOCK_MONOTONIC;
+
+	return known && limit->time->tv_nsec >= 0 && limit->time->tv_nsec < 1000000000
+		       ? 0
+		       : EINVAL;
+}
+
+/* The long way to a lock that is ours, which also counts. limit may be NULL. */
+static int read_until(struct rwlock *rw, const struct limit *limit, const void *site)
+{
+	uint64_t since = 0;
+	int error = 0;
+
+	if (is_mine(rw))
+		return EDEADLK;
+	if (!pawl_rwlock_read_trylock(&rw->plain)) {
+		if (unlikely(stats_on))
+			since = stats_rwlock_waiting(rw, site);
+		if (limit == NULL)
+			pawl_rwlock_read_lock(&rw->plain);
+		else
+			error = pawl_rwlock_read_timedlock(&rw->plain, limit->clock,
+							   limit->time);
+		if (unlikely(stats_on))
+			stats_rwlock_waited(rw, since);
+	}
+	if (unlikely(stats_on) && error == 0)
+		stats_read();
+	return error;
+}
+
+static int write_until(struct rwlock *rw, const struct limit *limit, const void *site)
+{
+	uint64_t since = 0;
+	int error = 0;
+
+	if (is_mine(rw))
+		return EDEADLK;
+	if (!pawl_rwlock_write_trylock(&rw->plain)) {
+		if (unlikely(stats_on))
+			since = stats_rwlock_waiting(rw, site);
+		if (limit == NULL)
+			pawl_rwlock_write_lock(&rw->plain);
+		else
+			error = pawl_rwlock_write_timedlock(&rw->plain, limit->clock,
+							    limit->time);
+		if (unlikely(stats_on))
+			stats_rwlock_waited(rw, since);
+	}
+	if (error != 0)
+		return error;
+	rw->writer = my_id();
+	if (unlikely(stats_on))
+		stats_written();
+	return 0;
+}
+
+static int read_in_time(struct rwlock *rw, clockid_t clock, const struct timespec *time,
+			const void *site)
+{
+	const struct limit limit = {clock, time};
+	int error = check_limit(&limit);
+
+	return error != 0 ? error : read_until(rw, &limit, site);
+}
+
+static int write_in_time(struct rwlock *rw, clockid_t clock, const struct timespec *time,
+			 const void *site)
+{
+	const struct limit limit = {clock, time};
+	int error = check_limit(&limit);
+
+	return error != 0 ? error : write_until(rw, &limit, site);
+}
+
+/* The functions themselves. */
+
+EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *rwlock)
+{
+	struct rwlock *rw = ours(rwlock);
+
+	if (is_plain(rw)) {
+		if (is_mine(rw))
+			return EDEADLK;
+		pawl_rwlock_read_lock(&rw->plain);
+		return 0;
+	}
+	if (is_foreign(rwlock))
+		return glibc()->rwlock_rdlock(rwlock);
+	return read_until(rw, NULL, SITE);
+}
+
+EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *rwlock)
+{
+	struct rwlock *rw = ours(rwlock);
+
+	if (is_plain(rw)) {
+		if (is_mine(rw))
+			return EDEADLK;
+		pawl_rwlock_write_lock(&rw->plain);
+		rw->writer = my_id();
+		return 0;
+	}
+	if (is_foreign(rwlock))
+		return glibc()->rwlock_wrlock(rwlock);
+	return write_until(rw, NULL, SITE);
+}
+
+/* Whether this thread's record says that it reads rw where one looks first. */
+static inline bool reads_at_home(const struct rwlock *rw)
+{
+	const struct pawl_reads *mine = pawl_self()->reads;
+
+	/* Relaxed: our own. */
+	return likely(mine != NULL) &&
+	       likely(pawl_load_relaxed(&mine->slots[pawl_rwlock_home(&rw->plain)]) ==
+		      pawl_address(&rw->plain));
+}
+
+/* glibc counts readers, and cannot tell one from another: who does not read ends
+ * somebody else's read. If nobody reads, nothing happens. */
+static __attribute__((noinline)) int unlock_elsewhere(struct rwlock *rw)
+{
+	if (pawl_rwlock_reads(&rw->plain))
+		pawl_rwlock_read_unlock(&rw->plain);
+	else
+		pawl_rwlock_end_other(&rw->plain);
+	return 0;
+}
+
+EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *rwlock)
+{
+	struct rwlock *rw = ours(rwlock);
+
+	if (!is_plain(rw) && is_foreign(rwlock))
+		return glibc()->rwlock_unlock(rwlock);
+	if (rw->writer != 0) {
+		rw->writer = 0;
+		pawl_rwlock_write_unlock(&rw->plain);
+		return 0;
+	}
+	if (unlikely(!reads_at_home(rw)))
+		return unlock_elsewhere(rw);
+	pawl_rwlock_read_unlock(&rw->plain);
+	return 0;
+}
+
+EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t *rwlock)
+{
+	struct rwlock *rw = ours(rwlock);
+
+	if (!is_plain(rw) && is_foreign(rwlock))
+		return glibc()->rwlock_tryrdlock(rwlock);
+	if (!pawl_rwlock_read_trylock(&rw->plain))
+		return EBUSY;
+	if (unlikely(stats_on))
+		stats_read();
+	return 0;
+}
+
+EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t *rwlock)
+{
+	struct rwlock *rw = ours(rwlock);
+
+	if (!is_plain(rw) && is_foreign(rwlock))
+		return glibc()->rwlock_trywrlock(rwlock);
+	if (!pawl_rwlock_write_trylock(&rw->plain))
+		return EBUSY;
+	rw->writer = my_id();
+	if (unlikely(stats_on))
+		stats_written();
+	return 0;
+}
+
+EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t *rwlock, clockid_t clock,
+				      const struct timespec *time)
+{
+	struct rwlock *rw = ours(rwlock);
+
+	if (is_foreign(rwlock))
+		return glibc()->rwlock_clockrdlock(rwlock, clock, time);
+	return read_in_time(rw, clock, time, SITE);
+}
+
+EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t *rwlock,
+				      const struct timespec *time)
+{
+	struct rwlock *rw = ours(rwlock);
+
+	if (is_foreign(rwlock))
+		return glibc()->rwlock_timedrdlock(rwlock, time);
+	return read_in_time(rw, CLOCK_REALTIME, time, SITE);
+}
+
+EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *rwlock, clockid_t clock,
+				      const struct timespec *time)
+{
+	struct rwlock *rw = ours(rwlock);
+
+	if (is_foreign(rwlock))
+		return glibc()->rwlock_clockwrlock(rwlock, clock, time);
+	return write_in_time(rw, clock, time, SITE);
+}
+
+EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t *rwlock,
+				      const struct timespec *time)
+{
+	struct rwlock *rw = ours(rwlock);
+
+	if (is_foreign(rwlock))
+		return glibc()->rwlock_timedwrlock(rwlock, time);
+	return write_in_time(rw, CLOCK_REALTIME, time, SITE);
+}
+
+/* glibc knows what its attributes come to; and leaves the rest 0, which is free. */
+EXPORT int pthread_rwlock_init(pthread_rwlock_t *rwlock, const pthread_rwlockattr_t *attr)
+{
+	start_if_first();
+	return glibc()->rwlock_init(rwlock, attr);
+}
+
+EXPORT int pthread_rwlock_destroy(pthread_rwlock_t *rwlock)
+{
+	start_if_first();
+	return glibc()->rwlock_destroy(rwlock);
+}
+
+/* Names that glibc keeps for old programs. */
+OLD_NAME(pthread_rwlock_rdlock);
+OLD_NAME(pthread_rwlock_wrlock);
+OLD_NAME(pthread_rwlock_unlock);
+OLD_NAME(pthread_rwlock_tryrdlock);
+OLD_NAME(pthread_rwlock_trywrlock);
+OLD_NAME(pthread_rwlock_init);
+OLD_NAME(pthread_rwlock_destroy);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* The records of what threads read; see pawl/rwlock.h. */
+#ifndef PAWL_SYNC_READS_H
+#define PAWL_SYNC_READS_H
+
+#include <pawl/rwlock.h>
+
+/* A thread's record, from its first read on. Threads past their exit, and whoever
+ * finds no memory, get one without room. */
+struct pawl_reads *pawl_reads_first(void);
+
+static inline struct pawl_reads *pawl_reads_mine(void)
+{
+	struct pawl_reads *r = pawl_self()->reads;
+
+	return __builtin_expect(r != NULL, true) ? r : pawl_reads_first();
+}
+
+/* All records, from 0 to the first NULL. Whoever made one before a light fence is
+ * there after the heavy one. */
+struct pawl_reads *pawl_reads_at(unsigned i);
+
+/* At a thread's exit: leaves its record to others, unless it still reads. */
+void pawl_reads_exit(struct pawl_thread *self);
+
+/* In the child of a fork: only this thread reads. */
+void pawl_reads_forget(void);
+
+/* readers.c: whether this thread reads *l. */
+bool pawl_rwlock_reads(const struct pawl_rwlock *l);
+
+/* Ends a read of *l that some thread began which will not end it; false if nobody's
+ * record has one. */
+bool pawl_rwlock_end_other(struct pawl_rwlock *l);
+
+/* In the child of a fork: *l, which this thread reads, has no other readers, and no
+ * writer that waits. */
+void pawl_rwlock_survive(struct pawl_rwlock *l);
+
+#endif /* PAWL_SYNC_READS_H */
