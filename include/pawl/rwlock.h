@@ -52,8 +52,8 @@
  * handler may read if it has not interrupted a call of pawl.
  * A child of fork() has what its only thread had; reads of other threads are over
  * if they were in their records alone, or of a lock that it reads, too; those that
- * were counted last for ever. So do reads of threads that exit without unlocking. Where the system has no membarrier no lock
- * is ever biased.
+ * were counted last for ever. So do reads of threads that exit without unlocking.
+ * Where the system has no membarrier no lock is ever biased.
  *
  * Order      [F] and [R] pair with [K] in the runtime's rwlock.c: who sees a slot
  *            changed sees the section that ended before. [B] is a compiler fence:
@@ -128,11 +128,10 @@ static inline const volatile void *pawl_rwlock_line(const struct pawl_rwlock *l)
 	return &l->barred;
 }
 
-/* Which slot of its record a thread tries first for *l. Fibonacci hashing. */
+/* Which slot of its record a thread tries first for *l. */
 static inline unsigned pawl_rwlock_home(const struct pawl_rwlock *l)
 {
-	return (unsigned)((pawl_raw_place(l) * 0x9E3779B97F4A7C15u) >>
-			  (64 - PAWL_READS_BITS));
+	return (unsigned)pawl_hash(pawl_raw_place(l), PAWL_READS_BITS);
 }
 
 /* Announces a read of *l in a free slot: true if that is enough (I1). */
