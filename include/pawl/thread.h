@@ -92,8 +92,8 @@ struct pawl_thread {
 	struct pawl_sleeper *asleep;	 /* mutex: whose queue it sleeps in */
 	struct pawl_reads *reads;	 /* rwlock: NULL until first used */
 	struct pawl_node *more_reads;	 /* rwlock: what its record has no room for */
-	uint64_t slow_reads;		 /* rwlock: of locks that were not biased */
 	uint64_t coin;			 /* state of pawl_one_in */
+	uint32_t slow_reads;		 /* rwlock: of locks that were not biased */
 	char identity[2];		 /* tidex: only their addresses count */
 	bool exit_arranged;		 /* pawl_at_thread_exit was called */
 	bool exited;			 /* pawl_thread_exit has run */
