@@ -5,8 +5,8 @@
  *
  * Order: every change of a word is a compare and swap, acquire and release, so
  * all that happened to a lease happened before what happens next: [W] pairs with
- * itself, and a look at the word before it is relaxed: what that saw, the swap sees
- * again, or fails. A section ends with a store to a flag: [K] pairs with [F] and [R], also those
+ * itself; and so a look at the word, before anything is done with the handle that it
+ * names, whose memory is as old as the word. A section ends with a store to a flag: [K] pairs with [F] and [R], also those
  * of the header. Between the change to LIMBO and [K] comes what makes sure that a
  * lessee who missed that change is seen: the barrier, where [H] pairs with [B] of
  * pawl/lease.h; a full fence in the fenced mode, where [E] pairs with itself; or nothing
@@ -156,7 +156,7 @@ static enum pawl_lease_result take(struct pawl_lease *l, struct pawl_lease_handl
 	int attempt;
 
 	for (attempt = 0; attempt < ATTEMPTS; attempt++) {
-		uint64_t word = pawl_load_relaxed(&l->word); /* Relaxed: [W] */
+		uint64_t word = pawl_load_acquire(&l->word); /* [W] */
 		enum pawl_lease_state state = state_of(word);
 		enum pawl_lease_result result;
 		enum way way = NO_WAY;
@@ -253,7 +253,7 @@ enum pawl_lease_result pawl_lease_recover(struct pawl_lease *l,
 	if (pawl_load_relaxed(&h->flag) != 0)
 		return pawl_lease_nested(h);
 	pawl_store_release(&h->flag, pawl_address(l)); /* [F] pairs with [K] */
-	word = pawl_load_relaxed(&l->word);	       /* Relaxed: [W] */
+	word = pawl_load_acquire(&l->word);	       /* [W] */
 	pawl_note_acquired(&l->word);
 	if (state_of(word) == PAWL_LEASE_POISON &&
 	    change(l, word, after(word, PAWL_LEASE_LEASED, cpu_now(h), h->id)))
@@ -274,7 +274,7 @@ void pawl_lease_abandon(struct pawl_lease_handle *h, struct pawl_lease *l)
 	/* Ends: all that others do to a lease with somebody inside is to make it
 	 * LIMBO, or to drain it in vain. */
 	for (;;) {
-		word = pawl_load_relaxed(&l->word); /* Relaxed: [W] */
+		word = pawl_load_acquire(&l->word); /* [W] */
 		if (lessee_of(word) != h->id || (state_of(word) != PAWL_LEASE_LEASED &&
 						 state_of(word) != PAWL_LEASE_LIMBO))
 			break; /* it was not inside yet */
@@ -342,7 +342,7 @@ void pawl_lease_break(struct pawl_lease *l)
 	bool room;
 
 	do {
-		word = pawl_load_relaxed(&l->word); /* Relaxed: [W] */
+		word = pawl_load_acquire(&l->word); /* [W] */
 		if (state_of(word) != PAWL_LEASE_LEASED)
 			return;
 		to = after(word, PAWL_LEASE_LIMBO, cpu_of(word), lessee_of(word));
@@ -377,8 +377,8 @@ unsigned pawl_lease_poll(void)
 		return 0;
 	for (i = 0; i < limbo.count; i++) {
 		struct limbo *entry = &limbo.list[i];
-		/* A lease that is on the list is still there: see drain. Relaxed: [W] */
-		uint64_t word = pawl_load_relaxed(&entry->lease->word);
+		/* A lease that is on the list is still there: see drain. */
+		uint64_t word = pawl_load_acquire(&entry->lease->word); /* [W] */
 
 		if (word != entry->word)
 			continue;
@@ -422,7 +422,7 @@ static uint64_t begin_drain(struct pawl_lease *l, uint64_t *was)
 	uint64_t word, to;
 
 	do {
-		word = pawl_load_relaxed(&l->word); /* Relaxed: [W] */
+		word = pawl_load_acquire(&l->word); /* [W] */
 		if (drained(word))
 			return 0;
 		*was = word;
@@ -453,7 +453,7 @@ bool pawl_lease_drain(struct pawl_lease *l, uint64_t ns)
 		/* Ends by the clock at the latest. A lessee who exits inside makes
 		 * it POISON. */
 		while (!sure || occupied(l, word)) {
-			if (pawl_load_relaxed(&l->word) != word) /* Relaxed: [W] */
+			if (pawl_load_acquire(&l->word) != word) /* [W] */
 				return pawl_lease_drain(l, 0);
 			if (pawl_os_now() >= until) {
 				change(l, word,
@@ -473,7 +473,7 @@ bool pawl_lease_drain(struct pawl_lease *l, uint64_t ns)
 
 void pawl_lease_open(struct pawl_lease *l)
 {
-	uint64_t word = pawl_load_relaxed(&l->word); /* Relaxed: [W] */
+	uint64_t word = pawl_load_acquire(&l->word); /* [W] */
 
 	if (!drained(word) || lessee_of(word) != LEASE_NOBODY)
 		return;
