@@ -21,11 +21,6 @@ case $1 in
 mutex | cond | semaphore) sources="sync/cond sync/mutex sleep/park" ;;
 hapax) sources=sync/hapax_timed ;;
 hapax+park) sources="sync/hapax_timed sleep/park" ;;
-*+guard) # beside what stands in for it
-	sources=sleep/guard
-	flags="$flags -Dsim_guard_lock=sim_real_guard_lock"
-	flags="$flags -Dsim_guard_unlock=sim_real_guard_unlock"
-	;;
 park) sources=sleep/park ;;
 fence) sources=sleep/barrier ;;
 guard) # beside what stands in for it
