@@ -460,7 +460,7 @@ int pawl_mutex_lock_until(struct pawl_mutex *m, int clock, const struct timespec
 }
 
 /* Sets m free, and wakes the head if it sleeps and is counted. */
-static void set_free(struct pawl_mutex *m)
+static inline void set_free(struct pawl_mutex *m)
 {
 	/* Relaxed: it changes only if it is ours to change. */
 	bool foreign = pawl_load_relaxed(&m->word) != pawl_mutex_me();
@@ -470,8 +470,9 @@ static void set_free(struct pawl_mutex *m)
 		pawl_mutex_wake(m);
 }
 
-/* Unlock, when the head's turn has come: hands it the lock. */
-static void grant(struct pawl_mutex *m)
+/* Unlock, when the head's turn has come: hands it the lock. Kept apart, or every unlock
+ * that only counts would save the registers that this one needs. */
+static __attribute__((noinline)) void grant(struct pawl_mutex *m)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of(m);
 	struct pawl_sleeper *head;
