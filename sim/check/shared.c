@@ -451,6 +451,77 @@ static void dead_between(void *argument, int thread)
 	}
 }
 
+/*
+ * moved-on: thread 2 is inside. One that has given up waits for another, which is
+ * about to give up, too, and a third comes to wait for both. Two agents are left
+ * behind then, and two threads look for one: what nobody wants any more where it
+ * was found first may be wanted by somebody who was looked at before.
+ */
+enum { WAITING_AGENT = 1, LEFT_AGENT = 2, INSIDE_AGENT = 3 };
+
+static uint64_t first_of(int agent)
+{
+	return (uint64_t)agent << REGION_COUNT_BITS | 1;
+}
+
+static void four_agents(void *argument)
+{
+	(void)argument;
+	set_up_for(0, AGENTS);
+}
+
+static void inside_and_two_wait(void)
+{
+	struct region_agent *agents = world->agents;
+
+	/* Relaxed, all: before held. */
+	pawl_store_relaxed(&agents[0].who, FIRST_NAME);
+	pawl_store_relaxed(&agents[WAITING_AGENT].who, 1 + FIRST_NAME);
+	pawl_store_relaxed(&agents[WAITING_AGENT].value, first_of(WAITING_AGENT));
+	pawl_store_relaxed(&agents[WAITING_AGENT].ahead, first_of(INSIDE_AGENT));
+	pawl_store_relaxed(&agents[LEFT_AGENT].who, AGENT_LEFT);
+	pawl_store_relaxed(&agents[LEFT_AGENT].value, first_of(LEFT_AGENT));
+	pawl_store_relaxed(&agents[LEFT_AGENT].ahead, first_of(WAITING_AGENT));
+	pawl_store_relaxed(&agents[INSIDE_AGENT].who, 2 + FIRST_NAME);
+	pawl_store_relaxed(&agents[INSIDE_AGENT].value, first_of(INSIDE_AGENT));
+	pawl_store_relaxed(&world->mutex.arrive, first_of(LEFT_AGENT));
+	pawl_store_relaxed(&world->mutex.owner, first_of(INSIDE_AGENT));
+	world->inside = 2 + 1;
+	pawl_store_release(&world->held, 1);
+}
+
+/* Relaxed: a hint to be short; the look itself orders what it finds. */
+static void claim_behind_queued(int thread)
+{
+	sim_await(SIM_AWAIT_EQ, &world->mutex.arrive.raw, first_of(0), 0, SIM_RELAXED);
+	claim_only(thread);
+}
+
+static void two_look_for_agents(void *argument, int thread)
+{
+	(void)argument;
+	if (thread == 2) {
+		inside_and_two_wait();
+		claim_behind_queued(thread);
+		/* Its unlock wakes, so that the other need not when it gives up. */
+		pawl_await_eq_acquire(&world->held, 2, PAWL_SPIN);
+		world->inside = 0;
+		region_unlock(&region, &world->mutex, 0, first_of(INSIDE_AGENT));
+		return;
+	}
+	pawl_await_ne_acquire(&world->held, 0, PAWL_SPIN);
+	if (thread == 1) {
+		/* As pawl_region_lock when it is late. */
+		pawl_store_release(&world->agents[WAITING_AGENT].who,
+				   AGENT_LEFT); /* [W] */
+		claim_behind_queued(thread);
+		pawl_store_release(&world->held, 2);
+	} else {
+		work_inside(thread,
+			    pawl_region_lock(&region, &world->agents[thread], 0, NULL));
+	}
+}
+
 /* refused: the region knows already that some have no barrier. */
 static void first_is_refused(void *argument, int thread)
 {
@@ -504,6 +575,8 @@ const struct scenario shared_scenarios[] = {
 	 passes, one_dies_later, one_departs, at_the_end},
 	{"inherited", "one waits behind a dead one, another wants its agent", 3, 3, 1, 1,
 	 always, passes, one_has_died, dead_between, at_the_end},
+	{"moved-on", "two look for agents, one waits behind two that gave up", 3, 3, 1, 1,
+	 always, passes, four_agents, two_look_for_agents, at_the_end},
 	{"refused", "barriers over processes are refused", 2, 2, 1, 1, always, passes,
 	 nobody_dies, first_is_refused, at_the_end, .without_membarrier = true},
 	{.name = NULL},

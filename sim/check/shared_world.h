@@ -19,14 +19,15 @@
 #include <errno.h>
 #include <setjmp.h>
 
-/* LIVES: one may be dead from the start. */
-enum { THREADS = 3, LIVES = THREADS + 1, FIRST_NAME = 2 };
+/* LIVES: one may be dead from the start. AGENTS: one may be left behind. */
+enum { THREADS = 3, LIVES = THREADS + 1, AGENTS = THREADS + 1, FIRST_NAME = 2 };
 
 static struct world {
 	struct region_mutex mutex;
-	struct region_agent agents[THREADS];
+	struct region_agent agents[AGENTS];
 	struct region_entry entry;
 	pawl_atomic64 fenced;
+	pawl_atomic64 claims;
 	pawl_atomic64 dead[LIVES];
 	pawl_atomic64 held; /* thread 0 has it, and the others may come */
 
@@ -117,6 +118,7 @@ static void set_up_for(unsigned mortals, unsigned agents)
 	explore_label(world, "region");
 	region = (struct region){
 		.fenced = &world->fenced,
+		.claims = &world->claims,
 		.agents = world->agents,
 		.mutexes = &world->mutex,
 		.entries = &world->entry,

@@ -18,12 +18,9 @@ bool pawl_region_lives(struct region_agent *agent, uint64_t value, bool ask)
 	return !ask || !pawl_os_thread_gone(who);
 }
 
-/*
- * Whether somebody can still come to look at this value's record (M4). Once
- * arrive has moved on from it, it never comes back, and who moved it has said so
- * in its `ahead` before.
- */
-static bool wanted(const struct region *r, uint64_t value)
+/* Whether arrive or an `ahead` names this value. Once arrive has moved on from it,
+ * it never comes back, and who moved it has said so in its `ahead` before. */
+static bool is_named(const struct region *r, uint64_t value)
 {
 	unsigned i;
 
@@ -35,6 +32,26 @@ static bool wanted(const struct region *r, uint64_t value)
 	for (i = 0; i < r->agent_count; i++)
 		if (pawl_load_acquire(&r->agents[i].ahead) == value) /* [P] */
 			return true;
+	return false;
+}
+
+/*
+ * Whether somebody can still come to look at the record of this value, whose agent
+ * is gone (M4); if not, the caller alone may have the agent. While one looks, a
+ * waiter may take the value over from a record that is then reused: named here
+ * before it was looked at, and there no more. So whoever claims counts, between its
+ * look and the reuse, and a look that another's count came into is not good.
+ * Ends: each time round another thread has claimed an agent.
+ */
+static bool wanted(const struct region *r, uint64_t value)
+{
+	uint64_t claims;
+
+	do {
+		claims = pawl_load_acquire(r->claims); /* [C] */
+		if (is_named(r, value))
+			return true;
+	} while (!pawl_cas_release(r->claims, claims, claims + 1)); /* [C] */
 	return false;
 }
 

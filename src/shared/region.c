@@ -16,7 +16,7 @@ enum {
 #define DATA_BYTES_MAX ((uint64_t)1 << 40)
 
 /* The beginning of a region. Fixed once the magic number is there, but for the
- * last word. */
+ * last two words. */
 struct header {
 	uint64_t magic;
 	uint64_t version;
@@ -25,6 +25,7 @@ struct header {
 	uint64_t namespace; /* of the processes that may use it */
 	uint64_t sum;	    /* of the above */
 	pawl_atomic64 fenced;
+	pawl_atomic64 claims;
 };
 _Static_assert(sizeof(struct header) <= SHARED_HEADER, "the header must fit");
 
@@ -108,6 +109,7 @@ static int map(struct pawl_shared **region, int fd, const struct header *h)
 	s->data_bytes = (size_t)h->data_bytes;
 	s->fd = fd;
 	s->r.fenced = &((struct header *)base)->fenced;
+	s->r.claims = &((struct header *)base)->claims;
 	s->r.mutexes = (struct region_mutex *)(base + at.mutexes);
 	s->r.agents = (struct region_agent *)(base + at.agents);
 	s->r.entries = (struct region_entry *)(base + at.entries);

@@ -26,7 +26,9 @@
  *       for v waits for v's ahead from now on, and publishes that.
  *   M4  The record (value, ahead) of an agent that is gone stays as it is while
  *       anybody can come to look at it: while arrive is its value, or somebody's
- *       ahead is. Only then may another thread have the agent.
+ *       ahead is. Only then may another thread have the agent. Claims of such
+ *       agents are counted, so that no look for who names a value misses one
+ *       that moved from a record, then reused, to one already looked at.
  *   M5  Only the owner writes owner, state and depart.
  *
  * Orders, here, in shared/lock.c, shared/agents.c and shared/shared.c:
@@ -34,6 +36,8 @@
  *   [P] pairs with [P]: who reads a value from arrive sees its record, too.
  *   [G] pairs with [W]: who finds an agent left or taken over sees all that was
  *       done in its name; of a thread that was killed the system says so.
+ *   [C] pairs with [C]: who claims an agent sees what the claims before it were made on,
+ *       and nothing of those after it.
  *   [K] pairs with [L]: of a sleeper and a waker at least one sees the other.
  */
 #ifndef PAWL_SHARED_REGION_H
@@ -78,6 +82,7 @@ struct region_entry {
 /* A region as one process sees it. */
 struct region {
 	pawl_atomic64 *fenced; /* 1: some process has no barrier over processes */
+	pawl_atomic64 *claims; /* of agents whose threads were gone; M4 */
 	struct region_agent *agents;
 	struct region_mutex *mutexes;
 	struct region_entry *entries;
