@@ -30,6 +30,7 @@ static Dwfl *open_self(void)
 static bool is_seam(const char *file)
 {
 	return strstr(file, "pawl/atomic.h") != NULL ||
+	       strstr(file, "/include/c++/") != NULL ||
 	       strstr(file, "pawl/word.h") != NULL || strstr(file, "/backend/") != NULL;
 }
 
