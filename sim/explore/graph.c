@@ -36,6 +36,11 @@ struct outcome graph_outcome(enum operation operation, uint64_t expected, uint64
 	switch (operation) {
 	case OP_EXCHANGE:
 	case OP_ADD:
+	case OP_SUB:
+	case OP_AND:
+	case OP_OR:
+	case OP_XOR:
+	case OP_NAND:
 		return (struct outcome){true, true};
 	case OP_CAS:
 		return (struct outcome){true, equal};

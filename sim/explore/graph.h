@@ -75,6 +75,11 @@ enum operation {
 	OP_PLAIN_STORE, /* to a word that is also accessed atomically */
 	OP_EXCHANGE,
 	OP_ADD,
+	OP_SUB,
+	OP_AND,
+	OP_OR,
+	OP_XOR,
+	OP_NAND,
 	OP_CAS,
 	OP_AWAIT_EQ,
 	OP_AWAIT_NE,
