@@ -337,6 +337,14 @@ static int add_checks(Dwarf_Die *scope, Dwarf_Addr bias, struct subject *subject
 	return n;
 }
 
+static int by_address(const void *a, const void *b)
+{
+	uintptr_t x = (uintptr_t)((const struct subject *)a)->check;
+	uintptr_t y = (uintptr_t)((const struct subject *)b)->check;
+
+	return (x > y) - (x < y);
+}
+
 int load_subjects(struct subject subjects[MAX_SUBJECTS])
 {
 	static char *debug_path;
@@ -358,6 +366,7 @@ int load_subjects(struct subject subjects[MAX_SUBJECTS])
 	while (module != NULL && (unit = dwfl_module_nextcu(module, unit, &bias)) != NULL)
 		n = add_checks(unit, bias, subjects, n);
 	/* Not closed: the names are in it. */
+	qsort(subjects, (size_t)n, sizeof(*subjects), by_address);
 	if (n == 0) {
 		void *main = dlsym(library, "main");
 

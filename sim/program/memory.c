@@ -412,15 +412,24 @@ const void *memory_leak(struct memory *m)
 
 	for (i = 0; i < HEAPS; i++) {
 		for (b = 0; b < m->block_count[i]; b++) {
-			m->blocks[i][b].reached = i == 0; /* nobody's to free */
-			left = left || (i > 0 && !m->blocks[i][b].freed);
+			struct block *block = &m->blocks[i][b];
+
+			/* Nobody's to free: before all threads, or thread-local. */
+			block->reached = i == 0 || block->site == NULL;
+			left = left || !(block->reached || block->freed);
 		}
 	}
 	if (!left)
 		return NULL;
 	for (i = 0; i < m->static_count; i++)
 		reach(m, m->statics[i].start, m->statics[i].size);
-	reach(m, m->world, m->kept);
+	for (i = 0; i < HEAPS; i++)
+		for (b = 0; b < m->block_count[i]; b++)
+			if (i == 0 || m->blocks[i][b].site == NULL)
+				reach(m,
+				      m->world + (size_t)i * HEAP +
+					      m->blocks[i][b].offset,
+				      m->blocks[i][b].size);
 	for (i = 1; i < HEAPS; i++)
 		for (b = 0; b < m->block_count[i]; b++)
 			if (!m->blocks[i][b].freed && !m->blocks[i][b].reached)
