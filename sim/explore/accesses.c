@@ -117,6 +117,7 @@ void access_plain(struct search *s, const char *p, bool write, const void *site)
 				VERDICT_LIMIT,
 				"too many atomics in one store; clear them one by one");
 		s->self->unread[s->self->unread_count].word = cell->address;
+		s->self->unread[s->self->unread_count].width = 8;
 		s->self->unread[s->self->unread_count++].event = event_name(
 			t, s->self->position - 1);
 		search_note_event(s, event_name(t, s->self->position - 1), INITIAL);

@@ -19,6 +19,8 @@ enum verdict {
 	VERDICT_FIFO,
 	VERDICT_FREED,
 	VERDICT_ASSERTION,
+	VERDICT_LEAK,
+	VERDICT_REFUSED,
 	VERDICT_LIMIT,
 	VERDICT_NOTHING,
 };
@@ -46,6 +48,7 @@ struct options {
 	int early;		/* bounded waits of a thread that end at any time */
 	bool in_turn;		/* what explore_in_turn says */
 	bool naive;		/* sim/cores: reduce nothing, for its own test */
+	const char *smaller;	/* what makes the program smaller; NULL: --threads... */
 	bool stuck_is_complete; /* a deadlock is an execution like others */
 	/* Called with each complete graph; for tests. */
 	void (*each)(void *context, struct graph *g);

@@ -36,6 +36,11 @@ struct outcome graph_outcome(enum operation operation, uint64_t expected, uint64
 	switch (operation) {
 	case OP_EXCHANGE:
 	case OP_ADD:
+	case OP_SUB:
+	case OP_AND:
+	case OP_OR:
+	case OP_XOR:
+	case OP_NAND:
 		return (struct outcome){true, true};
 	case OP_CAS:
 		return (struct outcome){true, equal};
@@ -57,10 +62,23 @@ struct outcome graph_outcome(enum operation operation, uint64_t expected, uint64
 	}
 }
 
+struct learnt_wait graph_waits[MAX_WAITS];
+
+struct outcome graph_value_outcome(const struct event *e, uint64_t value)
+{
+	const struct learnt_wait *waits = &graph_waits[e->waits];
+	int i;
+
+	for (i = 0; i < waits->count; i++)
+		if (waits->values[i] == value)
+			return (struct outcome){false, false};
+	return graph_outcome(e->operation, e->expected, value);
+}
+
 struct outcome graph_read_outcome(struct graph *g, const struct event *e, event_id from)
 {
-	struct outcome outcome = graph_outcome(e->operation, e->expected,
-					       graph_value(g, from));
+	struct outcome outcome = graph_value_outcome(e,
+						     graph_value(g, e->location, from));
 
 	if (e->look == LOOK_LAST && (from == INITIAL || event_within(from, g->settled)))
 		outcome.ends = true;
@@ -100,7 +118,7 @@ void graph_set_read(struct graph *g, int thread, struct event *e, event_id from)
 
 	follow(g, thread, e);
 	e->from = from;
-	e->value = graph_value(g, from);
+	e->value = graph_value(g, e->location, from);
 	outcome = graph_read_outcome(g, e, from);
 	e->blocked = !outcome.ends;
 	e->exclusive = outcome.writes;

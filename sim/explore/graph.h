@@ -75,6 +75,11 @@ enum operation {
 	OP_PLAIN_STORE, /* to a word that is also accessed atomically */
 	OP_EXCHANGE,
 	OP_ADD,
+	OP_SUB,
+	OP_AND,
+	OP_OR,
+	OP_XOR,
+	OP_NAND,
 	OP_CAS,
 	OP_AWAIT_EQ,
 	OP_AWAIT_NE,
@@ -110,9 +115,10 @@ struct event {
 	uint8_t location;
 	bool exclusive; /* the reading or the writing half of one atomic update */
 	bool blocked;	/* a wait that this value does not end */
-	uint8_t look;	/* read: enum look */
-	event_id from;	/* read: where the value comes from */
-	uint16_t rank;	/* write: place in mo, from 1 */
+	uint8_t waits; /* read: a loop that was seen to wait, see graph_waits; 0 = none */
+	uint8_t look;  /* read: enum look */
+	event_id from; /* read: where the value comes from */
+	uint16_t rank; /* write: place in mo, from 1 */
 	uint32_t stamp; /* order in which the search added events */
 	uint64_t value;
 	uint64_t expected; /* what OP_CAS and OP_AWAIT_* compare with */
@@ -136,6 +142,7 @@ struct graph {
 	bool overflow;	 /* too many seq_cst accesses and fences to check */
 	uint8_t length[MAX_THREADS];
 	uint16_t written[MAX_LOCATIONS];
+	uint64_t initial[MAX_LOCATIONS];	/* the same in all graphs of a search */
 	event_id mo[MAX_LOCATIONS][MAX_WRITES]; /* rank 1 first */
 	struct event events[MAX_THREADS][MAX_STEPS];
 };
@@ -161,10 +168,21 @@ static inline int event_rank(struct graph *g, const struct event *e)
 	return e->kind == EVENT_WRITE ? e->rank : graph_rank(g, e->from);
 }
 
-static inline uint64_t graph_value(struct graph *g, event_id write)
+static inline uint64_t graph_value(struct graph *g, int location, event_id write)
 {
-	return write == INITIAL ? 0 : graph_event(g, write)->value;
+	return write == INITIAL ? g->initial[location] : graph_event(g, write)->value;
 }
+
+/*
+ * Loops that wait, learnt while a program runs: the values that, read where the loop
+ * reads, only lead back to where it was. Entry 0 is not used.
+ */
+enum { MAX_WAITS = 256, MAX_WAITED = 8 };
+struct learnt_wait {
+	int count;
+	uint64_t values[MAX_WAITED];
+};
+extern struct learnt_wait graph_waits[MAX_WAITS];
 
 extern const struct event graph_blank; /* before a thread's first */
 
@@ -189,6 +207,8 @@ struct outcome {
 struct outcome graph_outcome(enum operation operation, uint64_t expected, uint64_t value);
 /* And on reading from a write, in this round. */
 struct outcome graph_read_outcome(struct graph *g, const struct event *e, event_id from);
+/* And on reading a value, in whatever round. */
+struct outcome graph_value_outcome(const struct event *e, uint64_t value);
 
 /*
  * Each of these fills in an event that is to come last in its thread. The

@@ -30,6 +30,7 @@ static Dwfl *open_self(void)
 static bool is_seam(const char *file)
 {
 	return strstr(file, "pawl/atomic.h") != NULL ||
+	       strstr(file, "/include/c++/") != NULL ||
 	       strstr(file, "pawl/word.h") != NULL || strstr(file, "/backend/") != NULL;
 }
 
@@ -81,15 +82,30 @@ static Dwfl *dwfl;
 bool lines_symbol(const void *p, char *to, size_t size)
 {
 	Dl_info info;
-	size_t offset;
+	const char *name;
+	GElf_Off offset;
+	GElf_Sym symbol;
+	Dwfl_Module *module;
 
-	if (dladdr(p, &info) == 0 || info.dli_sname == NULL)
-		return false;
-	offset = (size_t)((const char *)p - (const char *)info.dli_saddr);
+	if (dladdr(p, &info) != 0 && info.dli_sname != NULL) {
+		name = info.dli_sname;
+		offset = (GElf_Off)((const char *)p - (const char *)info.dli_saddr);
+	} else { /* it is not exported: look into the file */
+		if (dwfl == NULL)
+			dwfl = open_self();
+		module = dwfl == NULL ? NULL
+				      : dwfl_addrmodule(dwfl, (Dwarf_Addr)(uintptr_t)p);
+		if (module == NULL)
+			return false;
+		name = dwfl_module_addrinfo(module, (GElf_Addr)(uintptr_t)p, &offset,
+					    &symbol, NULL, NULL, NULL);
+		if (name == NULL)
+			return false;
+	}
 	if (offset == 0)
-		snprintf(to, size, "%s", info.dli_sname);
+		snprintf(to, size, "%s", name);
 	else
-		snprintf(to, size, "%s+%zu", info.dli_sname, offset);
+		snprintf(to, size, "%s+%zu", name, (size_t)offset);
 	return true;
 }
 

@@ -370,7 +370,8 @@ uint64_t explore_final(const uint64_t *word)
 
 	if (!cell->atomic)
 		return *word;
-	return graph_value(&s->graph, graph_write_at(&s->graph, l, s->graph.written[l]));
+	return graph_value(&s->graph, l,
+			   graph_write_at(&s->graph, l, s->graph.written[l]));
 }
 
 void explore_exit(void)

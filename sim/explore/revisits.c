@@ -176,10 +176,8 @@ struct event *search_add_write(struct search *s, struct event event, bool exclus
 	int least = graph_floor(&s->graph, id), rank = s->graph.written[l], chosen = -1;
 
 	if (s->graph.written[l] == MAX_WRITES)
-		explore_fail(
-			VERDICT_LIMIT,
-			"more than %d writes to a word; lower --threads or --episodes",
-			MAX_WRITES);
+		explore_fail(VERDICT_LIMIT, "more than %d writes to a word; %s",
+			     MAX_WRITES, search_smaller(s));
 	graph_set_write(&s->graph, t, e, exclusive ? last : NULL);
 	if (s->guide != NULL) {
 		chosen = rank - (event.operation == OP_PLAIN_STORE ? 0 : token_choice(s));

@@ -62,11 +62,19 @@ const char *verdict_name(enum verdict verdict)
 		"FIFO violated",
 		"use after free",
 		"assertion",
+		"leak",
+		"refused",
 		"limit reached",
 		"nothing executed",
 	};
 
 	return names[verdict];
+}
+
+const char *search_smaller(const struct search *s)
+{
+	return s->options->smaller != NULL ? s->options->smaller
+					   : "lower --threads or --episodes";
 }
 
 void search_push(struct search *s, struct graph *g)
@@ -167,6 +175,8 @@ static void replay(struct search *s)
 				    thread->state == THREAD_BLOCKED;
 
 			if (thread->state == THREAD_FRONTIER ||
+			    thread->state == THREAD_UNTIL ||
+			    thread->state == THREAD_ROUND ||
 			    thread->state == THREAD_OUT_OF_TURN ||
 			    thread->state == THREAD_DONE)
 				continue;
@@ -182,8 +192,10 @@ static void replay(struct search *s)
 
 static bool can_move(struct search *s, int t)
 {
-	return s->threads[t].state == THREAD_FRONTIER ||
-	       s->threads[t].state == THREAD_READY;
+	const struct thread *thread = &s->threads[t];
+
+	return thread->state == THREAD_FRONTIER || thread->state == THREAD_READY ||
+	       (thread->state == THREAD_UNTIL && s->graph.written[thread->until] > 0);
 }
 
 static int next_thread(struct search *s)
@@ -213,9 +225,7 @@ static bool missed(struct search *s, const struct event *wait)
 	for (i = 0; i < s->graph.written[wait->location]; i++) {
 		event_id id = s->graph.mo[wait->location][i];
 
-		if (graph_outcome(wait->operation, wait->expected,
-				  graph_event(&s->graph, id)->value)
-			    .ends &&
+		if (graph_value_outcome(wait, graph_event(&s->graph, id)->value).ends &&
 		    !event_within(id, wait->hb))
 			return true;
 	}
@@ -238,6 +248,25 @@ static bool waited_in_vain(struct search *s, int t, const struct event *wait)
 	return false;
 }
 
+/* A thread goes round, and the last values of what it reads would let it go on so. */
+static bool goes_round_for_ever(struct search *s, int t)
+{
+	int i;
+
+	for (i = s->threads[t].round; i < s->graph.length[t]; i++) {
+		const struct event *e = &s->graph.events[t][i];
+		int l = e->location;
+		event_id last;
+
+		if (e->kind != EVENT_READ)
+			continue;
+		last = graph_write_at(&s->graph, l, s->graph.written[l]);
+		if (graph_value(&s->graph, l, last) != e->value)
+			return false;
+	}
+	return true;
+}
+
 /*
  * Nobody can move, some are blocked. If all of them have seen the last value
  * of what they wait for, nothing more will come by itself: the round is over.
@@ -253,6 +282,13 @@ static void quiesce(struct search *s)
 	for (t = 0; t < s->graph.threads; t++) {
 		const struct event *e = graph_last(&s->graph, t);
 
+		if (s->threads[t].state == THREAD_ROUND) {
+			stuck = t;
+			if (!goes_round_for_ever(s, t)) {
+				s->dead = true;
+				return;
+			}
+		}
 		if (s->threads[t].state != THREAD_BLOCKED)
 			continue;
 		if (e->operation == OP_ASSUME_EQ ||
@@ -308,7 +344,8 @@ static void run(struct search *s)
 			continue;
 		}
 		for (t = 0; t < s->graph.threads; t++) {
-			blocked = blocked || s->threads[t].state == THREAD_BLOCKED;
+			blocked = blocked || s->threads[t].state == THREAD_BLOCKED ||
+				  s->threads[t].state == THREAD_ROUND;
 			s->dead = s->dead || s->threads[t].state == THREAD_OUT_OF_TURN;
 		}
 		if (!blocked || s->dead)
@@ -418,18 +455,17 @@ static void search_all(struct search *s)
 			continue;
 		}
 		if (s->graph.overflow)
-			stop_at_limit(s, "too many seq_cst accesses and fences; lower "
-					 "--threads or --episodes");
+			stop_at_limit(s, "too many seq_cst accesses and fences; %s",
+				      search_smaller(s));
 		if (s->result->verdict != VERDICT_PASSED || s->guide != NULL)
 			break;
 		if (!pop_graph(s))
 			break;
 		runs++;
 		if (s->options->limit != 0 && runs >= s->options->limit) {
-			stop_at_limit(s,
-				      "gave up after %llu executions; raise --limit or "
-				      "lower --threads",
-				      (unsigned long long)runs);
+			stop_at_limit(
+				s, "gave up after %llu executions; raise --limit or %s",
+				(unsigned long long)runs, search_smaller(s));
 			break;
 		}
 		if (s->options->stop != NULL && s->options->stop()) {
@@ -443,10 +479,11 @@ static void search_all(struct search *s)
 			s->options->progress(s->options->context, runs, now() - start);
 	}
 	if (s->result->verdict == VERDICT_PASSED && s->cut)
-		stop_at_limit(s,
-			      "a thread took more than %d steps; let it wait by "
-			      "pawl_await_* where it polls, or lower --episodes",
-			      MAX_STEPS);
+		stop_at_limit(s, "a thread took more than %d steps; %s%s", MAX_STEPS,
+			      s->options->smaller != NULL
+				      ? ""
+				      : "let it wait by pawl_await_* where it polls, or ",
+			      search_smaller(s));
 	s->result->seconds = now() - start;
 	if (s->result->verdict == VERDICT_PASSED && s->result->executions == 0 &&
 	    s->options->choices == NULL) {

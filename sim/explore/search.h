@@ -30,6 +30,8 @@ enum thread_state {
 	THREAD_HELD,	 /* the graph's next event needs another thread's first */
 	THREAD_FRONTIER, /* wants to do something that is not in the graph */
 	THREAD_BLOCKED,
+	THREAD_ROUND, /* goes round in a loop that only reads, see thread.round */
+	THREAD_UNTIL, /* does nothing until some word is written, see thread.until */
 	THREAD_OUT_OF_TURN, /* what comes of it is another execution with new names */
 	THREAD_DONE,
 };
@@ -50,9 +52,12 @@ struct thread {
 	int early;    /* bounded waits that ended at once */
 	int turn;     /* position when it came to explore_in_turn; -1 = not yet */
 	uint64_t serials;
+	int round;	  /* THREAD_ROUND: its first event of the last time round */
+	int until;	  /* THREAD_UNTIL: the word's location */
 	int unread_count; /* plain stores whose values are not known yet */
 	struct {
-		const uint64_t *word;
+		const void *word;
+		int width;
 		event_id event;
 	} unread[MAX_UNREAD];
 	struct arrival arrivals[MAX_HELD];
@@ -132,6 +137,8 @@ static inline const struct event *search_here(const struct search *s)
 
 /* search.c */
 
+/* What to do about a program that is too large. */
+const char *search_smaller(const struct search *s);
 /* Keeps a graph for later. */
 void search_push(struct search *s, struct graph *g);
 
@@ -142,6 +149,8 @@ void search_pause(struct search *s, enum thread_state state);
 void search_stop(struct search *s);
 /* Whether a thread's next event, which the graph has, can be done now. */
 bool search_can_repeat(struct search *s, int thread);
+/* What is in memory, `width` bytes. */
+uint64_t search_peek(const void *p, int width);
 /* A plain store's value is there once its thread comes back to us. */
 void search_settle(struct search *s);
 /* Whether a thread is in the middle of an atomic update. */

@@ -41,7 +41,9 @@ void explore_fail(enum verdict verdict, const char *format, ...)
 		va_end(arguments);
 		s->result->verdict = verdict;
 		if (s->self != NULL)
-			search_note_plain(s, "HERE: accesses", s->address, 0, s->site);
+			search_note_plain(s,
+					  s->address != NULL ? "HERE: accesses" : "HERE",
+					  s->address, 0, s->site);
 	}
 	search_stop(s);
 }
@@ -67,6 +69,20 @@ bool search_can_repeat(struct search *s, int thread)
 	return made(s, e->from);
 }
 
+uint64_t search_peek(const void *p, int width)
+{
+	switch (width) {
+	case 1:
+		return *(const uint8_t *)p;
+	case 2:
+		return *(const uint16_t *)p;
+	case 4:
+		return *(const uint32_t *)p;
+	default:
+		return *(const uint64_t *)p;
+	}
+}
+
 /* A plain store's value is there once its thread comes back to us. */
 void search_settle(struct search *s)
 {
@@ -75,8 +91,8 @@ void search_settle(struct search *s)
 	if (s->self == NULL)
 		return;
 	for (i = 0; i < s->self->unread_count; i++)
-		graph_event(&s->graph, s->self->unread[i].event)->value =
-			*s->self->unread[i].word;
+		graph_event(&s->graph, s->self->unread[i].event)->value = search_peek(
+			s->self->unread[i].word, s->self->unread[i].width);
 	s->self->unread_count = 0;
 }
 

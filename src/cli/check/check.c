@@ -2,6 +2,7 @@
 /* pawl check: runs the shipped locks in every way the memory model allows. */
 #include "cli/check/check.h"
 
+#include "cli/check/program.h"
 #include "cli/commands.h"
 #include "cli/common/locks.h"
 #include "cli/common/options.h"
@@ -71,6 +72,8 @@ int check_main(int argc, char **argv)
 		{"steadfast", NULL, "waits that may give up now and then never do",
 		 parse_flag, &request.steadfast},
 		{"list", NULL, "list the scenarios", parse_flag, &request.list},
+		{"program", NULL, "check programs instead: --program --help", parse_flag,
+		 &request.list},
 		{.name = NULL},
 	};
 	const struct usage usage = {
@@ -92,9 +95,12 @@ int check_main(int argc, char **argv)
 			 "of its objects.",
 		.options = options,
 	};
-	int count = parse_options(&usage, argc, argv);
 	struct plan plan = {.cases = NULL};
+	int count;
 
+	if (asks_for_program(argc, argv))
+		return check_program(argc, argv);
+	count = parse_options(&usage, argc, argv);
 	catalogue_fill();
 	if (request.list) {
 		print_list();

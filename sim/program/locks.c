@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Mutexes, condition variables, read-write locks and once, as words of the checker's
+ * own. Their implementation is not what is checked: a mutex is one wait and one store.
+ */
+#include "threads.h"
+
+#include "plain.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* The numbers of words that go with an object: memory_describe names them so. */
+enum { MUTEX = 1, COND = 2, WAKES = 3, RWLOCK = 4, ONCE = 5, KINDS = 6 };
+
+enum { MOST_HELD = 16, WRITER = 1 << 16 };
+
+/* What a thread holds. */
+static struct held {
+	const uint64_t *word;
+	int depth;
+} held[MAX_THREADS][MOST_HELD];
+
+/* Mutexes of C11, which do not say of themselves that they are recursive. */
+static struct {
+	const void *m;
+	int kind;
+} kinds[64];
+static int kind_count;
+
+/* Wake-ups that a thread has had, of one condition. */
+static struct {
+	const uint64_t *word;
+	uint64_t seen;
+} waited[MAX_THREADS][MOST_HELD];
+
+static bool woken_for_nothing[MAX_THREADS];
+
+void locks_reset(void)
+{
+	memset(held, 0, sizeof(held));
+	memset(waited, 0, sizeof(waited));
+	memset(woken_for_nothing, 0, sizeof(woken_for_nothing));
+	kind_count = 0;
+}
+
+static uint64_t *word_of(const void *object, int kind, const void *site)
+{
+	/* A read: whoever makes or destroys it meanwhile races with us. */
+	plain_access(object, 1, false, site);
+	return memory_shadow(current_search->memory, object, kind);
+}
+
+static void make(void *object, size_t size, const void *site)
+{
+	plain_access(object, size, true, site);
+	memset(object, 0, size);
+}
+
+static struct held *find_held(const uint64_t *word)
+{
+	struct held *h = held[me(current_search)];
+	int i;
+
+	for (i = 0; i < MOST_HELD; i++)
+		if (h[i].word == word)
+			return &h[i];
+	return NULL;
+}
+
+static void hold(const uint64_t *word, const void *site)
+{
+	struct held *h = find_held(NULL);
+
+	if (h == NULL)
+		program_fail(VERDICT_LIMIT, site, "a thread holds more than %d locks",
+			     MOST_HELD);
+	h->word = word;
+	h->depth = 1;
+}
+
+/* Mutexes. */
+
+static int kind_of(const pthread_mutex_t *m)
+{
+	int i;
+
+	for (i = 0; i < kind_count; i++)
+		if (kinds[i].m == m)
+			return kinds[i].kind;
+	return m->__data.__kind & 3;
+}
+
+int played_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *attributes)
+{
+	int kind = PTHREAD_MUTEX_NORMAL;
+
+	make(m, sizeof(*m), SITE);
+	if (attributes != NULL)
+		pthread_mutexattr_gettype(attributes, &kind);
+	m->__data.__kind = kind;
+	return 0;
+}
+
+static void unmake_mutex(void *m, const void *site)
+{
+	uint64_t *word = word_of(m, MUTEX, site);
+
+	if (find_held(word) != NULL)
+		program_fail(VERDICT_ASSERTION, site, "destroys a mutex that it holds");
+	plain_access(m, 1, true, site);
+}
+
+int played_mutex_destroy(pthread_mutex_t *m)
+{
+	unmake_mutex(m, SITE);
+	return 0;
+}
+
+static int lock(pthread_mutex_t *m, const void *site)
+{
+	uint64_t *word = word_of(m, MUTEX, site);
+	struct held *h = find_held(word);
+
+	if (h != NULL && kind_of(m) == PTHREAD_MUTEX_RECURSIVE) {
+		h->depth++;
+		return 0;
+	}
+	if (h != NULL && kind_of(m) == PTHREAD_MUTEX_ERRORCHECK)
+		return EDEADLK;
+	own_read(OP_AWAIT_CAS, word, 0, (uint64_t)me(current_search) + 1, SIM_ACQUIRE,
+		 site, NULL);
+	hold(word, site);
+	return 0;
+}
+
+int played_mutex_lock(pthread_mutex_t *m)
+{
+	return lock(m, SITE);
+}
+
+int played_mutex_timedlock(pthread_mutex_t *m, const struct timespec *deadline)
+{
+	(void)deadline;
+	if (event_choose(SITE))
+		return ETIMEDOUT;
+	return lock(m, SITE);
+}
+
+static int try_lock(pthread_mutex_t *m, const void *site)
+{
+	uint64_t *word = word_of(m, MUTEX, site);
+	struct held *h = find_held(word);
+	bool wrote;
+
+	if (h != NULL && kind_of(m) == PTHREAD_MUTEX_RECURSIVE) {
+		h->depth++;
+		return 0;
+	}
+	event_read(
+		&(struct access){
+			.operation = OP_CAS,
+			.p = word,
+			.width = 8,
+			.order = SIM_ACQUIRE,
+			.failure = SIM_RELAXED,
+			.operand = (uint64_t)me(current_search) + 1,
+			.site = site,
+		},
+		&wrote);
+	if (!wrote)
+		return EBUSY;
+	hold(word, site);
+	return 0;
+}
+
+int played_mutex_trylock(pthread_mutex_t *m)
+{
+	return try_lock(m, SITE);
+}
+
+static int unlock(pthread_mutex_t *m, const void *site)
+{
+	uint64_t *word = word_of(m, MUTEX, site);
+	struct held *h = find_held(word);
+
+	if (h == NULL && kind_of(m) == PTHREAD_MUTEX_ERRORCHECK)
+		return EPERM;
+	if (h == NULL)
+		program_fail(VERDICT_ASSERTION, site,
+			     "unlocks a mutex that it does not hold");
+	if (--h->depth > 0)
+		return 0;
+	h->word = NULL;
+	own_store(word, 0, SIM_RELEASE, site);
+	return 0;
+}
+
+int played_mutex_unlock(pthread_mutex_t *m)
+{
+	return unlock(m, SITE);
+}
+
+int played_mtx_init(void *m, int type)
+{
+	make(m, sizeof(pthread_mutex_t), SITE);
+	if ((type & 1) != 0 && kind_count < 64) { /* mtx_recursive */
+		kinds[kind_count].m = m;
+		kinds[kind_count++].kind = PTHREAD_MUTEX_RECURSIVE;
+	}
+	return 0;
+}
+
+void played_mtx_destroy(void *m)
+{
+	unmake_mutex(m, SITE);
+}
+
+int played_mtx_lock(void *m)
+{
+	return lock(m, SITE);
+}
+
+int played_mtx_trylock(void *m)
+{
+	return try_lock(m, SITE) == 0 ? 0 : 1; /* thrd_busy */
+}
+
+int played_mtx_unlock(void *m)
+{
+	return unlock(m, SITE);
+}
+
+/* Condition variables: a set of those who wait, and a count of wake-ups for each. */
+
+int played_cond_init(pthread_cond_t *c, const pthread_condattr_t *attributes)
+{
+	(void)attributes;
+	make(c, sizeof(*c), SITE);
+	return 0;
+}
+
+int played_cond_destroy(pthread_cond_t *c)
+{
+	plain_access(c, 1, true, SITE);
+	return 0;
+}
+
+static uint64_t *wakes_of(const pthread_cond_t *c, int t)
+{
+	return memory_shadow(current_search->memory, c, t * KINDS + WAKES);
+}
+
+static uint64_t *seen_of(const uint64_t *word)
+{
+	int i;
+
+	for (i = 0; i < MOST_HELD; i++) {
+		if (waited[me(current_search)][i].word == NULL)
+			waited[me(current_search)][i].word = word;
+		if (waited[me(current_search)][i].word == word)
+			return &waited[me(current_search)][i].seen;
+	}
+	program_fail(VERDICT_LIMIT, NULL, "a thread waits for more than %d conditions",
+		     MOST_HELD);
+}
+
+/* Either somebody wakes it, or nobody does for ever; a timed wait that nobody ends has
+ * ended by its time, which is another execution. */
+static void wait(pthread_cond_t *c, pthread_mutex_t *m, bool timed, const void *site)
+{
+	int t = me(current_search);
+	uint64_t *set = word_of(c, COND, site), *word = wakes_of(c, t);
+	uint64_t *seen = seen_of(word);
+
+	own_read(OP_OR, set, 0, 1u << t, SIM_ACQ_REL, site, NULL);
+	unlock(m, site);
+	if (timed)
+		own_read(OP_ASSUME_EQ, word, *seen + 1, 0, SIM_ACQUIRE, site, NULL);
+	else
+		own_read(OP_AWAIT_NE, word, *seen, 0, SIM_ACQUIRE, site, NULL);
+	++*seen;
+	lock(m, site);
+}
+
+static void check_holds(pthread_mutex_t *m, const void *site)
+{
+	if (find_held(word_of(m, MUTEX, site)) == NULL)
+		program_fail(VERDICT_ASSERTION, site,
+			     "waits with a mutex that it does not hold");
+}
+
+/* A thread is woken for nothing once, which a caller must expect at any time. */
+int played_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
+{
+	int t = me(current_search);
+
+	check_holds(m, SITE);
+	if (!woken_for_nothing[t] && event_choose(SITE)) {
+		woken_for_nothing[t] = true;
+		unlock(m, SITE);
+		lock(m, SITE);
+		return 0;
+	}
+	wait(c, m, false, SITE);
+	return 0;
+}
+
+static int timed_wait(pthread_cond_t *c, pthread_mutex_t *m, const void *site)
+{
+	check_holds(m, site);
+	if (event_choose(site)) {
+		unlock(m, site);
+		lock(m, site);
+		return ETIMEDOUT;
+	}
+	wait(c, m, true, site);
+	return 0;
+}
+
+int played_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
+			  const struct timespec *deadline)
+{
+	(void)deadline;
+	return timed_wait(c, m, SITE);
+}
+
+int played_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, int clock,
+			  const struct timespec *deadline)
+{
+	(void)clock, (void)deadline;
+	return timed_wait(c, m, SITE);
+}
+
+int played_cnd_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
+			 const struct timespec *deadline)
+{
+	(void)deadline;
+	return timed_wait(c, m, SITE) == 0 ? 0 : 4; /* thrd_timedout */
+}
+
+int played_cond_signal(pthread_cond_t *c)
+{
+	uint64_t *set = word_of(c, COND, SITE);
+
+	for (;;) {
+		uint64_t waiting = own_read(OP_LOAD, set, 0, 0, SIM_ACQUIRE, SITE, NULL);
+		uint64_t rest = waiting;
+		int t = 0;
+		bool wrote;
+
+		if (waiting == 0)
+			return 0;
+		for (;;) { /* any of them */
+			t = __builtin_ctzll(rest);
+			rest &= rest - 1;
+			if (rest == 0 || event_choose(SITE))
+				break;
+		}
+		own_read(OP_CAS, set, waiting, waiting & ~(1ull << t), SIM_ACQ_REL, SITE,
+			 &wrote);
+		if (!wrote)
+			continue;
+		own_read(OP_ADD, wakes_of(c, t), 0, 1, SIM_ACQ_REL, SITE, NULL);
+		return 0;
+	}
+}
+
+int played_cond_broadcast(pthread_cond_t *c)
+{
+	uint64_t *set = word_of(c, COND, SITE);
+	uint64_t waiting = own_read(OP_EXCHANGE, set, 0, 0, SIM_ACQ_REL, SITE, NULL);
+
+	for (; waiting != 0; waiting &= waiting - 1)
+		own_read(OP_ADD, wakes_of(c, __builtin_ctzll(waiting)), 0, 1, SIM_ACQ_REL,
+			 SITE, NULL);
+	return 0;
+}
+
+int played_cnd_init(pthread_cond_t *c)
+{
+	make(c, sizeof(*c), SITE);
+	return 0;
+}
+
+void played_cnd_destroy(pthread_cond_t *c)
+{
+	plain_access(c, 1, true, SITE);
+}
+
+/* Read-write locks: WRITER, or how many read. */
+
+int played_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *attributes)
+{
+	(void)attributes;
+	make(l, sizeof(*l), SITE);
+	return 0;
+}
+
+int played_rwlock_destroy(pthread_rwlock_t *l)
+{
+	plain_access(l, 1, true, SITE);
+	return 0;
+}
+
+static int read_lock(pthread_rwlock_t *l, bool waits, const void *site)
+{
+	uint64_t *word = word_of(l, RWLOCK, site);
+	bool wrote = false;
+
+	while (!wrote) {
+		uint64_t now = own_read(waits ? OP_AWAIT_NE : OP_LOAD, word, WRITER, 0,
+					SIM_RELAXED, site, NULL);
+
+		if (now == WRITER)
+			return EBUSY;
+		own_read(OP_CAS, word, now, now + 1, SIM_ACQUIRE, site, &wrote);
+	}
+	hold(word, site);
+	return 0;
+}
+
+int played_rwlock_rdlock(pthread_rwlock_t *l)
+{
+	return read_lock(l, true, SITE);
+}
+
+int played_rwlock_tryrdlock(pthread_rwlock_t *l)
+{
+	return read_lock(l, false, SITE);
+}
+
+int played_rwlock_wrlock(pthread_rwlock_t *l)
+{
+	uint64_t *word = word_of(l, RWLOCK, SITE);
+
+	own_read(OP_AWAIT_CAS, word, 0, WRITER, SIM_ACQUIRE, SITE, NULL);
+	hold(word, SITE);
+	find_held(word)->depth = WRITER;
+	return 0;
+}
+
+int played_rwlock_trywrlock(pthread_rwlock_t *l)
+{
+	uint64_t *word = word_of(l, RWLOCK, SITE);
+	bool wrote;
+
+	own_read(OP_CAS, word, 0, WRITER, SIM_ACQUIRE, SITE, &wrote);
+	if (!wrote)
+		return EBUSY;
+	hold(word, SITE);
+	find_held(word)->depth = WRITER;
+	return 0;
+}
+
+int played_rwlock_unlock(pthread_rwlock_t *l)
+{
+	uint64_t *word = word_of(l, RWLOCK, SITE);
+	struct held *h = find_held(word);
+
+	if (h == NULL)
+		program_fail(VERDICT_ASSERTION, SITE,
+			     "unlocks a read-write lock that it does not hold");
+	h->word = NULL;
+	if (h->depth == WRITER)
+		own_store(word, 0, SIM_RELEASE, SITE);
+	else
+		own_read(OP_SUB, word, 0, 1, SIM_RELEASE, SITE, NULL);
+	return 0;
+}
+
+/* Once: 0, 1 while it runs, 2 when it is done. */
+
+int played_once(pthread_once_t *once, void (*run)(void))
+{
+	uint64_t *word = word_of(once, ONCE, SITE);
+	bool wrote;
+	uint64_t before = own_read(OP_LOAD, word, 0, 0, SIM_ACQUIRE, SITE, NULL);
+
+	if (before == 2)
+		return 0;
+	own_read(OP_CAS, word, 0, 1, SIM_ACQUIRE, SITE, &wrote);
+	if (!wrote) {
+		own_read(OP_AWAIT_EQ, word, 2, 0, SIM_ACQUIRE, SITE, NULL);
+		return 0;
+	}
+	run();
+	own_store(word, 2, SIM_RELEASE, SITE);
+	return 0;
+}
+
+/* C++'s static variables of functions. The first byte of the guard is the compiler's:
+ * it reads it before it calls. */
+
+int played_guard_acquire(uint64_t *guard)
+{
+	uint64_t *word = memory_shadow(current_search->memory, guard, ONCE);
+	bool wrote;
+
+	for (;;) {
+		uint64_t now = own_read(OP_AWAIT_NE, word, 1, 0, SIM_ACQUIRE, SITE, NULL);
+
+		if (now == 2)
+			return 0;
+		own_read(OP_CAS, word, 0, 1, SIM_ACQUIRE, SITE, &wrote);
+		if (wrote)
+			return 1;
+	}
+}
+
+void played_guard_release(uint64_t *guard)
+{
+	uint64_t *word = memory_shadow(current_search->memory, guard, ONCE);
+
+	event_store(&(struct access){
+		.p = guard,
+		.width = 1,
+		.order = SIM_RELEASE,
+		.operand = 1,
+		.site = SITE,
+	});
+	own_store(word, 2, SIM_RELEASE, SITE);
+}
+
+void played_guard_abort(uint64_t *guard)
+{
+	own_store(memory_shadow(current_search->memory, guard, ONCE), 0, SIM_RELEASE,
+		  SITE);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Loops that only wait. A thread that comes back to a read with all that it can know
+ * unchanged (its stack, the registers that it keeps over the call) and that has
+ * written nothing meanwhile, whatever it read, would do the same again: it is stopped
+ * there, and only a read of its last time round that finds something else goes on.
+ * Every execution in which it goes round more often has one in which it does not: the
+ * times before the last one added reads, and nothing follows from those.
+ *
+ * A loop of one read is learnt: the next time that a thread is in this very state,
+ * the read is a wait for other values than those that led back. See graph_waits.
+ */
+#include "program.h"
+
+#include <sim/fiber.h>
+
+#include <string.h>
+
+struct registers program_registers;
+bool program_registers_fresh;
+
+enum { SLOTS = 1024 };
+
+static struct {
+	int count;	/* reads since it last wrote */
+	int plain_read; /* how many there were when it last read plainly */
+	struct {
+		uint64_t state;
+		int position;
+	} reads[MAX_STEPS];
+} threads[MAX_THREADS];
+
+static struct {
+	uint64_t state;
+	uint8_t index;
+} learnt[SLOTS];
+static int learnt_count;
+
+void loops_start(void)
+{
+	int t;
+
+	for (t = 0; t < MAX_THREADS; t++)
+		threads[t].count = threads[t].plain_read = 0;
+}
+
+void loops_forget(void)
+{
+	memset(learnt, 0, sizeof(learnt));
+	memset(graph_waits, 0, sizeof(graph_waits));
+	learnt_count = 0;
+}
+
+void loops_wrote(void)
+{
+	threads[me(current_search)].count = threads[me(current_search)].plain_read = 0;
+}
+
+void loops_read_plainly(void)
+{
+	threads[me(current_search)].plain_read = threads[me(current_search)].count;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+	return hash ^ hash >> 32;
+}
+
+static uint64_t state_of(struct search *s, const void *site)
+{
+	uint64_t hash = mix((uint64_t)me(s) + 1, (uintptr_t)site);
+	const uint64_t *at, *end;
+	size_t size, i;
+
+	at = (const uint64_t *)(const void *)program_registers.stack;
+	end = (const uint64_t *)(const void *)((char *)sim_fiber_stack(s->self->fiber,
+								       &size) +
+					       size);
+	if (at + ((size_t)1 << 16) < end || at > end)
+		return 0;
+	for (i = 0; i < sizeof(program_registers.kept) / 8; i++)
+		hash = mix(hash, program_registers.kept[i]);
+	for (; at < end; at++)
+		hash = mix(hash, *at);
+	return hash | 1;
+}
+
+/* Where a state is, or could be put. */
+static uint8_t *find_learnt(uint64_t state, bool make)
+{
+	size_t i = state >> 20 & (SLOTS - 1);
+
+	while (learnt[i].state != 0 && learnt[i].state != state)
+		i = (i + 1) & (SLOTS - 1);
+	if (learnt[i].state == state)
+		return &learnt[i].index;
+	if (!make || learnt_count == MAX_WAITS - 1)
+		return NULL;
+	learnt[i].state = state;
+	learnt[i].index = (uint8_t)++learnt_count;
+	return &learnt[i].index;
+}
+
+static void learn(uint64_t state, uint64_t value)
+{
+	uint8_t *index = find_learnt(state, true);
+	struct learnt_wait *waits;
+	int i;
+
+	if (index == NULL)
+		return;
+	waits = &graph_waits[*index];
+	for (i = 0; i < waits->count; i++)
+		if (waits->values[i] == value)
+			return;
+	if (waits->count < MAX_WAITED)
+		waits->values[waits->count++] = value;
+}
+
+uint8_t loops_before_read(struct search *s, const void *site)
+{
+	int t = me(s), i;
+	uint64_t state;
+	uint8_t *index;
+
+	if (!program_registers_fresh)
+		return 0;
+	program_registers_fresh = false;
+	state = state_of(s, site);
+	for (i = threads[t].count - 1; i >= 0; i--)
+		if (threads[t].reads[i].state == state)
+			break;
+	if (i >= 0 && state != 0 && s->self->position >= s->graph.length[t]) {
+		int first = threads[t].reads[i].position;
+
+		if (i == threads[t].count - 1 && threads[t].plain_read <= i)
+			learn(state, s->graph.events[t][first].value);
+		s->self->round = first;
+		for (;;)
+			search_pause(s, THREAD_ROUND);
+	}
+	if (threads[t].count < MAX_STEPS) {
+		threads[t].reads[threads[t].count].state = state;
+		threads[t].reads[threads[t].count++].position = s->self->position;
+	}
+	index = find_learnt(state, false);
+	return index == NULL ? 0 : *index;
+}

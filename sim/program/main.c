@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Checks a compiled program: what `pawl check --program` runs.
+ *
+ * usage: pawl-check-program [--model M] [--limit N] [--unroll N] [--replay TOKEN]
+ *                           [--name NAME] [--again COMMAND] [--after FLAGS] FILE.so
+ */
+#define _GNU_SOURCE
+#include "load.h"
+#include "threads.h"
+
+#include <sim/fiber.h>
+#include <sim/runtime.h>
+
+#include <getopt.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+int program_unroll;
+
+/* What search.c asks of the simulated runtime, of which there is none here. */
+const struct sim_engine *sim_engine;
+
+size_t sim_thread_size(void)
+{
+	return 0;
+}
+
+void program_fail(enum verdict verdict, const void *site, const char *format, ...)
+{
+	struct search *s = current_search;
+	char message[200];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(message, sizeof(message), format, arguments);
+	va_end(arguments);
+	s->site = site;
+	s->address = NULL;
+	explore_fail(verdict, "%s", message);
+	abort();
+}
+
+void program_refuse(const char *what, const void *site)
+{
+	program_fail(VERDICT_REFUSED, site,
+		     "%s cannot be played: a check has no time, files, signals or "
+		     "system calls, and sees only code that is compiled with it",
+		     what);
+}
+
+/* Crashes, and threads that never come back to us. */
+
+enum { PATIENCE = 10 }; /* seconds */
+
+static void crashed(int signal)
+{
+	struct search *s = current_search;
+
+	if (signal == SIGPROF)
+		program_fail(VERDICT_LIMIT, s->site,
+			     "thread %d ran %d seconds without an access that could be "
+			     "seen; does it end?",
+			     me(s), PATIENCE);
+	program_fail(VERDICT_ASSERTION, s->site,
+		     "thread %d crashed (%s) after this; a wild pointer, or too deep a "
+		     "recursion",
+		     me(s), strsignal(signal));
+}
+
+/* Goes on in crashed(), on the thread's own stack, of which nothing is needed. */
+static void divert(int signal, ucontext_t *context)
+{
+	size_t size;
+	char *stack = sim_fiber_stack(current_search->self->fiber, &size);
+	uintptr_t top = ((uintptr_t)stack + size - 4096) & ~(uintptr_t)15;
+
+#if defined(__x86_64__)
+	context->uc_mcontext.gregs[REG_RSP] = (greg_t)(top - 8);
+	context->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)crashed;
+	context->uc_mcontext.gregs[REG_RDI] = signal;
+#else
+	context->uc_mcontext.sp = top;
+	context->uc_mcontext.pc = (uintptr_t)crashed;
+	context->uc_mcontext.regs[0] = (uintptr_t)signal;
+#endif
+}
+
+static void on_crash(int signal, siginfo_t *info, void *context)
+{
+	(void)info;
+	if (on_thread()) {
+		divert(signal, context);
+		return;
+	}
+	fprintf(stderr, "pawl: the checker itself crashed (%s); please report it\n",
+		strsignal(signal));
+	_exit(2);
+}
+
+static uint64_t runs;
+
+static void on_tick(int signal, siginfo_t *info, void *context)
+{
+	static uint64_t last_runs, last_stamps;
+	static int idle;
+
+	(void)info;
+	if (!on_thread() || runs != last_runs ||
+	    current_search->graph.stamps != last_stamps) {
+		idle = 0;
+		last_runs = runs;
+		if (current_search != NULL)
+			last_stamps = current_search->graph.stamps;
+	} else if (++idle >= PATIENCE) {
+		idle = 0;
+		divert(signal, context);
+	}
+}
+
+static void catch_crashes(void)
+{
+	static char stack[1 << 16];
+	const stack_t alternate = {.ss_sp = stack, .ss_size = sizeof(stack)};
+	struct sigaction crash = {.sa_sigaction = on_crash,
+				  .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+	struct sigaction tick = {.sa_sigaction = on_tick,
+				 .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+	const struct itimerval second = {{1, 0}, {1, 0}};
+
+	sigaltstack(&alternate, NULL);
+	sigaction(SIGSEGV, &crash, NULL);
+	sigaction(SIGBUS, &crash, NULL);
+	sigaction(SIGILL, &crash, NULL);
+	sigaction(SIGFPE, &crash, NULL);
+	sigaction(SIGPROF, &tick, NULL);
+	setitimer(ITIMER_PROF, &second, NULL);
+}
+
+/* The program, as the explorer sees it. */
+
+static struct program program;
+
+static void set_up(void *context)
+{
+	static bool first = true;
+
+	(void)context;
+	if (first)
+		load_statics(current_search->memory);
+	first = false;
+	runs++;
+	loops_start();
+	threads_reset();
+	locks_reset();
+	load_reset();
+	program.threads = threads_wanted();
+}
+
+static void thread(void *context, int t)
+{
+	threads_run(context, t);
+}
+
+static void finished(void *context)
+{
+	(void)context;
+	threads_finished();
+}
+
+static const char *const model_names[] = {"weak", "tso", "sc"};
+
+struct request {
+	struct options options;
+	const char *name, *replay, *again, *after; /* the command, but for the token */
+};
+
+static void print_failure(const struct request *request, const struct subject *subject,
+			  const struct result *result)
+{
+	printf("\n%s: %s\n", verdict_name(result->verdict), result->message);
+	if (result->verdict == VERDICT_LIMIT || result->verdict == VERDICT_NOTHING) {
+		puts("(not passed: not everything was explored)\n");
+		return;
+	}
+	if (result->trace != NULL)
+		fputs(result->trace, stdout);
+	if (result->choices[0] != 0)
+		printf("repeat it with: %s --replay %s:%s:%s%s\n", request->again,
+		       subject->name, model_names[request->options.model],
+		       result->choices, request->after);
+	putchar('\n');
+}
+
+static bool check(const struct request *request, const struct subject *subject,
+		  const char *choices)
+{
+	static struct result result;
+	struct options options = request->options;
+
+	program = (struct program){
+		.threads = 1,
+		.set_up = set_up,
+		.thread = thread,
+		.finished = finished,
+		.context = (void *)(uintptr_t)subject,
+	};
+	loops_forget();
+	threads_forget();
+	if (choices != NULL) {
+		/* Which thread is whose child is known after one execution. */
+		options.limit = 1;
+		options.keep_trace = false;
+		explore(&program, &options, &result);
+		options = request->options;
+		options.choices = choices;
+	}
+	explore(&program, &options, &result);
+	printf("%-24s %-20s %5s %11llu %9.3f  %s\n", request->name, subject->name,
+	       model_names[options.model], (unsigned long long)result.executions,
+	       result.seconds, verdict_name(result.verdict));
+	if (result.verdict != VERDICT_PASSED)
+		print_failure(request, subject, &result);
+	fprintf(stderr, "%s: %llu executions and %llu abandoned in %.2f s\n",
+		subject->name, (unsigned long long)result.executions,
+		(unsigned long long)result.blocked, result.seconds);
+	fflush(stdout);
+	free(result.trace);
+	return result.verdict == VERDICT_PASSED;
+}
+
+static int replay(const struct request *request, struct subject *subjects, int n)
+{
+	struct request repeated = *request;
+	char token[TOKEN_SIZE + 128], *rest = token, *name, *model;
+	int i;
+
+	snprintf(token, sizeof(token), "%s", request->replay);
+	name = strsep(&rest, ":");
+	model = rest == NULL ? NULL : strsep(&rest, ":");
+	for (i = 0; model != NULL && i < 3; i++)
+		if (strcmp(model_names[i], model) == 0)
+			repeated.options.model = (enum model)i;
+	for (i = 0; i < n; i++)
+		if (rest != NULL && strcmp(subjects[i].name, name) == 0)
+			return check(&repeated, &subjects[i], rest) ? 0 : 1;
+	fprintf(stderr,
+		"pawl: --replay: '%s' is not a token of this program; copy the "
+		"line that a failed check printed\n",
+		request->replay);
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"model", required_argument, NULL, 'm'},
+		{"limit", required_argument, NULL, 'l'},
+		{"unroll", required_argument, NULL, 'u'},
+		{"replay", required_argument, NULL, 'r'},
+		{"name", required_argument, NULL, 'n'},
+		{"again", required_argument, NULL, 'a'},
+		{"after", required_argument, NULL, 'f'},
+		{NULL, 0, NULL, 0},
+	};
+	struct request request = {
+		.options = {.keep_trace = true, .smaller = "make the test smaller"},
+		.name = "program",
+		.again = "pawl check --program",
+		.after = "",
+	};
+	struct subject subjects[MAX_SUBJECTS];
+	int option, n, i, status = 0;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (option) {
+		case 'm':
+			for (i = 0; i < 3; i++)
+				if (strcmp(model_names[i], optarg) == 0)
+					request.options.model = (enum model)i;
+			break;
+		case 'l':
+			request.options.limit = strtoull(optarg, NULL, 10);
+			break;
+		case 'u':
+			program_unroll = atoi(optarg);
+			break;
+		case 'r':
+			request.replay = optarg;
+			break;
+		case 'n':
+			request.name = optarg;
+			break;
+		case 'a':
+			request.again = optarg;
+			break;
+		case 'f':
+			request.after = optarg;
+			break;
+		default:
+			return 2;
+		}
+	}
+	if (optind != argc - 1) {
+		fputs("pawl: pawl-check-program is for 'pawl check --program'\n", stderr);
+		return 2;
+	}
+	load_program(argv[optind]);
+	n = load_subjects(subjects);
+	catch_crashes();
+	printf("%-24s %-20s %5s %11s %9s  %s\n", "program", "runs", "model", "executions",
+	       "seconds", "verdict");
+	if (request.replay != NULL) {
+		status = replay(&request, subjects, n);
+	} else {
+		for (i = 0; i < n; i++)
+			if (!check(&request, &subjects[i], NULL))
+				status = 1;
+	}
+	fflush(NULL);
+	_exit(status); /* no destructors: they are the program's */
+}

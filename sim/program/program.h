@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Checking anybody's program: it is compiled with -fsanitize=thread, and the calls
+ * that the compiler inserts, and those of the C library, come here.
+ *
+ *   main.c      loads the program, explores it, says what came out
+ *   memory.c    its memory: statics, heap, stacks, thread-local variables
+ *   accesses.c  races, and memory that is gone
+ *   events.c    reads, writes, fences, waits: the events of the explorer
+ *   loops.c     loops that only wait
+ *   entries.c   what the compiler calls for atomics
+ *   plain.c     what it calls for plain accesses
+ *   threads.c, locks.c, heap.c   what the program calls: threads, mutexes, malloc
+ *   refuse.c    what cannot be played
+ *
+ * memory.c and accesses.c take the place of those in sim/explore, which follow words
+ * of 8 bytes; here every byte counts, and an atomic has 1 to 8 of them.
+ */
+#ifndef PROGRAM_H
+#define PROGRAM_H
+
+#include <sim/explore/search.h>
+
+#define SITE   __builtin_return_address(0)
+#define PUBLIC __attribute__((visibility("default")))
+
+/* What runs: main, or one check_ function. */
+struct subject {
+	const char *name;
+	int (*main)(int argc, char **argv, char **environment);
+	void (*check)(void);
+};
+
+/* True on a thread of the program, false in the checker itself and while loading. */
+static inline bool on_thread(void)
+{
+	return current_search != NULL && current_search->self != NULL;
+}
+
+/* main.c */
+extern bool program_loading; /* its constructors run */
+extern int program_unroll;   /* 0 = no bound */
+/* Stops everything: what the program called cannot be played. */
+void program_refuse(const char *what, const void *site) __attribute__((noreturn));
+/* Fails at a place that is no access. */
+void program_fail(enum verdict verdict, const void *site, const char *format, ...)
+	__attribute__((noreturn, format(printf, 3, 4)));
+
+/* memory.c */
+
+/* The part of a word of 8 bytes that is accessed as a whole. Clocks hold, for each
+ * thread, how many of its events must have happened for its last access. */
+struct part {
+	uint8_t mask; /* its bytes; parts of a word are disjoint */
+	bool written_plainly;
+	clock_vector plain_reads, plain_writes, atomic_reads, atomic_writes;
+};
+
+enum { NO_ATOMIC = 0, INSIDE = 0xff };
+
+struct word {
+	uint32_t run;	/* in which the clocks were written */
+	uint32_t freed; /* in which it was freed */
+	uint8_t parts;
+	uint8_t width[8]; /* of the atomic that begins here; INSIDE one; NO_ATOMIC */
+	uint8_t location[8];
+	struct part part[8];
+};
+
+struct place {
+	struct word *word; /* NULL: not followed */
+	char *address;	   /* of the word */
+	enum memory_state state;
+	int owner; /* the thread whose stack it is; -1 = none */
+};
+
+struct place place_find(struct memory *m, const void *p);
+/* The next part of a word that these bytes touch, after splitting; NULL at the end. */
+struct part *word_part(struct word *word, uint8_t mask, int *from);
+
+/* Where the program's static variables are; once, after it was loaded. */
+void memory_add_static(struct memory *m, char *start, size_t size);
+/* Takes what is there now for their initial values. */
+void memory_keep(struct memory *m);
+/* The program's memory: as memory_allocate, but never NULL. */
+void *program_allocate(size_t size, size_t alignment, const void *site);
+size_t memory_block_size(struct memory *m, const void *p); /* 0: no live block */
+bool memory_block_freed(struct memory *m, const void *p);
+/* The first block that is left and that no static variable leads to. */
+const void *memory_leak(struct memory *m);
+/* Who allocated a block. */
+void memory_set_site(struct memory *m, const void *p, const void *site);
+const void *memory_site(struct memory *m, const void *p);
+/* Words of the checker's own that go with an address, by number. */
+uint64_t *memory_shadow(struct memory *m, const void *p, int number);
+/* Names an atomic. */
+uint8_t memory_name_atomic(struct memory *m, char *address, int width);
+int memory_width(struct memory *m, uint8_t location);
+
+/* accesses.c: the location of an atomic; and its accesses. */
+uint8_t access_atomic_at(struct search *s, const void *p, int width, const void *site);
+void access_atomic_done(struct search *s, const void *p, int width, bool write);
+void access_plain_range(struct search *s, const void *p, size_t size, bool write,
+			const void *site);
+/* Only whether it is there: for what the C library does with an object. */
+void access_lives(struct search *s, const void *p, const void *site);
+
+/* events.c */
+
+struct access {
+	enum operation operation;
+	const void *p;
+	int width;
+	int order, failure;
+	uint64_t expected; /* CAS and waits */
+	uint64_t operand;
+	const void *site;
+	bool own; /* a word of the checker's own: memory_shadow */
+};
+
+uint64_t event_read(const struct access *a, bool *wrote);
+void event_store(const struct access *a);
+void event_fence(int order, const void *site);
+bool event_choose(const void *site); /* both */
+
+/* Shorthand for words of the checker's own, which are 8 bytes wide. */
+uint64_t own_read(enum operation operation, uint64_t *word, uint64_t expected,
+		  uint64_t operand, int order, const void *site, bool *wrote);
+void own_store(uint64_t *word, uint64_t value, int order, const void *site);
+/* Does nothing until a word was written; then reads it. */
+uint64_t own_until_written(uint64_t *word, const void *site);
+
+/* loops.c */
+
+/* What the entry found in the registers that a call keeps, and its stack pointer. */
+struct registers {
+	uint64_t kept[20];
+	char *stack;
+};
+extern struct registers program_registers;
+extern bool program_registers_fresh;
+
+/* About to read: stops here if the thread goes round. Returns what the read is known
+ * to wait for, for event.waits. */
+uint8_t loops_before_read(struct search *s, const void *site);
+/* What it has done that may change how its loop goes on. */
+void loops_wrote(void);
+void loops_read_plainly(void);
+void loops_start(void);	 /* a new run */
+void loops_forget(void); /* a new program */
+
+/* threads.c */
+void threads_reset(void);  /* a new run */
+void threads_forget(void); /* a new program */
+int threads_wanted(void);
+void threads_run(const struct subject *subject, int thread);
+void threads_finished(void);
+
+#endif /* PROGRAM_H */

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Threads: created, joined, gone. A thread has a number that follows from who created
+ * it and how manieth that was, so that runs agree on it. Two words of the checker's
+ * own stand for its start and its end: it does nothing before the one is written, and
+ * who joins it does nothing before the other is.
+ */
+#include "threads.h"
+
+#include "plain.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { KEYS = 16, EXITS = 16, MOST_CREATED = 32 };
+
+struct record {
+	bool created, finished, detached, joined;
+	int children;
+	void *(*run)(void *argument);
+	int (*run_c11)(void *argument);
+	void *argument, *result;
+	void *values[MAX_THREADS * KEYS];
+	int keys;
+	struct {
+		void (*run)(void *object);
+		void *object;
+	} exits[EXITS];
+	int exit_count;
+};
+
+static struct record records[MAX_THREADS];
+static void (*destructors[MAX_THREADS * KEYS])(void *value);
+
+/* Which thread is whose child; kept over all runs of a program. */
+static int numbers[MAX_THREADS][MOST_CREATED];
+static int numbers_used = 1;
+
+void threads_forget(void)
+{
+	memset(numbers, 0, sizeof(numbers));
+	numbers_used = 1;
+	threads_reset();
+}
+
+void threads_reset(void)
+{
+	int t;
+
+	for (t = 0; t < numbers_used && t < MAX_THREADS; t++)
+		memset(&records[t], 0, sizeof(records[t]));
+	records[0].created = true;
+}
+
+int threads_wanted(void)
+{
+	return numbers_used;
+}
+
+static struct record *mine(void)
+{
+	return &records[me(current_search)];
+}
+
+static uint64_t *start_of(int t)
+{
+	return memory_shadow(current_search->memory,
+			     (void *)((uintptr_t)(t + 1) << 1 | 1), 0);
+}
+
+static uint64_t *end_of(int t)
+{
+	return memory_shadow(current_search->memory, (void *)((uintptr_t)(t + 1) << 1),
+			     0);
+}
+
+static void create(pthread_t *thread, struct record record, const void *site)
+{
+	struct search *s = current_search;
+	int k = mine()->children++, t;
+
+	if (k == MOST_CREATED || (numbers[me(s)][k] == 0 && numbers_used == MAX_THREADS))
+		program_fail(VERDICT_LIMIT, site, "more than %d threads; use fewer",
+			     MAX_THREADS);
+	if (numbers[me(s)][k] == 0)
+		numbers[me(s)][k] = numbers_used++;
+	t = numbers[me(s)][k];
+	if (t >= s->graph.threads) {
+		s->restart = true; /* with one more */
+		search_stop(s);
+	}
+	plain_access(thread, sizeof(*thread), true, site);
+	*thread = (pthread_t)t + 1;
+	record.created = true;
+	records[t] = record;
+	own_store(start_of(t), 1, SIM_RELEASE, site);
+}
+
+static void leave(void *result, const void *site) __attribute__((noreturn));
+static void leave(void *result, const void *site)
+{
+	struct search *s = current_search;
+	struct record *record = mine();
+	int key, i;
+
+	while (record->exit_count > 0) {
+		i = --record->exit_count;
+		record->exits[i].run(record->exits[i].object);
+	}
+	for (i = 0; i < 4; i++) { /* as often as POSIX wants */
+		for (key = 0; key < MAX_THREADS * KEYS; key++) {
+			void *value = record->values[key];
+
+			record->values[key] = NULL;
+			if (value != NULL && destructors[key] != NULL)
+				destructors[key](value);
+		}
+	}
+	search_settle(s);
+	record->result = result;
+	record->finished = true;
+	s->site = site;
+	s->address = NULL;
+	if (!memory_retire(s->memory, me(s), search_here(s)->hb))
+		explore_fail(VERDICT_FREED,
+			     "thread %d returns while another may still access its stack",
+			     me(s));
+	if (me(s) > 0)
+		own_store(end_of(me(s)), 1, SIM_RELEASE, site);
+	for (;;)
+		search_pause(s, THREAD_DONE);
+}
+
+void threads_run(const struct subject *subject, int t)
+{
+	static char *arguments[] = {(char *)"program", NULL}, *none[] = {NULL};
+	struct record *record = &records[t];
+
+	if (t > 0) {
+		own_until_written(start_of(t), NULL);
+		if (record->run != NULL)
+			leave(record->run(record->argument), NULL);
+		leave((void *)(intptr_t)record->run_c11(record->argument), NULL);
+	}
+	program_construct();
+	if (subject->main != NULL) {
+		int status = subject->main(1, arguments, none);
+
+		if (status != 0)
+			program_fail(VERDICT_ASSERTION, NULL, "main returned %d", status);
+	} else {
+		subject->check();
+	}
+	leave(NULL, NULL);
+}
+
+void threads_finished(void)
+{
+	const void *leak;
+	int t;
+
+	for (t = 0; t < numbers_used; t++) {
+		if (records[t].created && !records[t].finished) {
+			explore_fail(VERDICT_DEADLOCK,
+				     "thread %d waits for ever for another to end", t);
+			return;
+		}
+	}
+	leak = memory_leak(current_search->memory);
+	if (leak != NULL) {
+		char name[96];
+
+		memory_describe(current_search->memory, leak, name, sizeof(name));
+		explore_fail(VERDICT_LEAK, "the memory of %s is never freed", name);
+	}
+}
+
+int played_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+			  void *(*run)(void *), void *argument)
+{
+	(void)attributes;
+	create(thread, (struct record){.run = run, .argument = argument}, SITE);
+	return 0;
+}
+
+static int join(pthread_t thread, void **result, const void *site)
+{
+	struct search *s = current_search;
+	int t = (int)thread - 1;
+
+	if (t < 0 || t >= numbers_used || !records[t].created || records[t].detached ||
+	    records[t].joined)
+		program_fail(
+			VERDICT_ASSERTION, site,
+			"joins what is no thread, was detached or was joined before");
+	if (t == me(s))
+		return EDEADLK;
+	records[t].joined = true;
+	own_until_written(end_of(t), site);
+	*result = records[t].result;
+	return 0;
+}
+
+int played_pthread_join(pthread_t thread, void **result)
+{
+	void *unused;
+	int error = join(thread, &unused, SITE);
+
+	if (error == 0 && result != NULL) {
+		plain_access(result, sizeof(*result), true, SITE);
+		*result = unused;
+	}
+	return error;
+}
+
+int played_pthread_detach(pthread_t thread)
+{
+	int t = (int)thread - 1;
+
+	if (t < 0 || t >= numbers_used || !records[t].created || records[t].detached ||
+	    records[t].joined)
+		program_fail(VERDICT_ASSERTION, SITE,
+			     "detaches what is no thread, or was joined or detached");
+	records[t].detached = true;
+	return 0;
+}
+
+pthread_t played_pthread_self(void)
+{
+	return (pthread_t)(me(current_search) + 1);
+}
+
+int played_pthread_equal(pthread_t a, pthread_t b)
+{
+	return a == b;
+}
+
+void played_pthread_exit(void *result)
+{
+	leave(result, SITE);
+}
+
+int played_sched_yield(void)
+{
+	return 0;
+}
+
+/* C11. */
+
+int played_thrd_create(pthread_t *thread, int (*run)(void *), void *argument)
+{
+	create(thread, (struct record){.run_c11 = run, .argument = argument}, SITE);
+	return 0;
+}
+
+int played_thrd_join(pthread_t thread, int *result)
+{
+	void *value;
+	int error = join(thread, &value, SITE);
+
+	if (error == 0 && result != NULL) {
+		plain_access(result, sizeof(*result), true, SITE);
+		*result = (int)(intptr_t)value;
+	}
+	return error == 0 ? 0 : 2; /* thrd_error */
+}
+
+void played_thrd_exit(int result)
+{
+	leave((void *)(intptr_t)result, SITE);
+}
+
+void played_thrd_yield(void)
+{
+}
+
+/* Keys. Who creates one gives it a number of its own. */
+
+int played_pthread_key_create(unsigned *key, void (*destructor)(void *))
+{
+	int k = mine()->keys++;
+
+	if (k == KEYS)
+		return EAGAIN;
+	plain_access(key, sizeof(*key), true, SITE);
+	*key = (unsigned)(me(current_search) * KEYS + k);
+	destructors[*key] = destructor;
+	return 0;
+}
+
+int played_pthread_key_delete(unsigned key)
+{
+	destructors[key % (MAX_THREADS * KEYS)] = NULL;
+	return 0;
+}
+
+void *played_pthread_getspecific(unsigned key)
+{
+	return mine()->values[key % (MAX_THREADS * KEYS)];
+}
+
+int played_pthread_setspecific(unsigned key, const void *value)
+{
+	loops_wrote();
+	mine()->values[key % (MAX_THREADS * KEYS)] = (void *)(uintptr_t)value;
+	return 0;
+}
+
+/* Destructors of C++ variables that are a thread's own. */
+int played_thread_atexit(void (*run)(void *), void *object, void *library)
+{
+	struct record *record = mine();
+
+	(void)library;
+	if (record->exit_count == EXITS)
+		program_fail(VERDICT_LIMIT, SITE, "more than %d thread-local destructors",
+			     EXITS);
+	record->exits[record->exit_count].run = run;
+	record->exits[record->exit_count++].object = object;
+	return 0;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads and locks in place of the C library's. */
+#ifndef PROGRAM_THREADS_H
+#define PROGRAM_THREADS_H
+
+#include "program.h"
+
+#include <pthread.h>
+
+/* Runs the program's constructors, on its first thread. */
+void program_construct(void);
+
+int played_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+			  void *(*run)(void *), void *argument);
+int played_pthread_join(pthread_t thread, void **result);
+int played_pthread_detach(pthread_t thread);
+pthread_t played_pthread_self(void);
+int played_pthread_equal(pthread_t a, pthread_t b);
+void played_pthread_exit(void *result) __attribute__((noreturn));
+int played_sched_yield(void);
+int played_thrd_create(pthread_t *thread, int (*run)(void *), void *argument);
+int played_thrd_join(pthread_t thread, int *result);
+void played_thrd_exit(int result) __attribute__((noreturn));
+void played_thrd_yield(void);
+int played_pthread_key_create(unsigned *key, void (*destructor)(void *));
+int played_pthread_key_delete(unsigned key);
+void *played_pthread_getspecific(unsigned key);
+int played_pthread_setspecific(unsigned key, const void *value);
+int played_thread_atexit(void (*run)(void *), void *object, void *library);
+
+/* locks.c */
+void locks_reset(void); /* a new run */
+
+int played_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *attributes);
+int played_mutex_destroy(pthread_mutex_t *m);
+int played_mutex_lock(pthread_mutex_t *m);
+int played_mutex_timedlock(pthread_mutex_t *m, const struct timespec *deadline);
+int played_mutex_unlock(pthread_mutex_t *m);
+int played_mutex_trylock(pthread_mutex_t *m);
+int played_mtx_init(void *m, int type);
+void played_mtx_destroy(void *m);
+int played_mtx_lock(void *m);
+int played_mtx_trylock(void *m);
+int played_mtx_unlock(void *m);
+int played_cond_init(pthread_cond_t *c, const pthread_condattr_t *attributes);
+int played_cond_destroy(pthread_cond_t *c);
+int played_cond_wait(pthread_cond_t *c, pthread_mutex_t *m);
+int played_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
+			  const struct timespec *deadline);
+int played_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, int clock,
+			  const struct timespec *deadline);
+int played_cond_signal(pthread_cond_t *c);
+int played_cond_broadcast(pthread_cond_t *c);
+int played_cnd_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
+			 const struct timespec *deadline);
+int played_cnd_init(pthread_cond_t *c);
+void played_cnd_destroy(pthread_cond_t *c);
+int played_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *attributes);
+int played_rwlock_destroy(pthread_rwlock_t *l);
+int played_rwlock_rdlock(pthread_rwlock_t *l);
+int played_rwlock_tryrdlock(pthread_rwlock_t *l);
+int played_rwlock_wrlock(pthread_rwlock_t *l);
+int played_rwlock_trywrlock(pthread_rwlock_t *l);
+int played_rwlock_unlock(pthread_rwlock_t *l);
+int played_once(pthread_once_t *once, void (*run)(void));
+int played_guard_acquire(uint64_t *guard);
+void played_guard_release(uint64_t *guard);
+void played_guard_abort(uint64_t *guard);
+
+#endif /* PROGRAM_THREADS_H */

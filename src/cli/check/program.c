@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Compiles the given sources with -fsanitize=thread into one shared object, linked
+ * without the sanitizer's library, and runs pawl-check-program on it (sim/program).
+ */
+#define _GNU_SOURCE
+#include "cli/check/program.h"
+
+#include "cli/common/interpose.h"
+#include "cli/common/interrupt.h"
+#include "cli/common/options.h"
+#include "cli/common/program.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RUNNER "pawl-check-program"
+
+/* -O1: a loop stays one loop, and a line one line. */
+static const char *const compile_flags[] = {"-O1", "-g", "-fPIC", "-fsanitize=thread",
+					    "-U_FORTIFY_SOURCE"};
+/* Where it is loaded is then the same every time. */
+static const char *const link_flags[] = {"-shared", "-Wl,-Ttext-segment=0x500000000000"};
+
+enum { MAX_WORDS = 512 };
+
+struct words {
+	const char *word[MAX_WORDS];
+	size_t count;
+};
+
+static void add(struct words *words, const char *word)
+{
+	if (words->count == MAX_WORDS - 1)
+		refuse("more than %d words; use fewer files and flags", MAX_WORDS - 1);
+	words->word[words->count++] = word;
+	words->word[words->count] = NULL;
+}
+
+static const char *format(const char *form, ...) __attribute__((format(printf, 1, 2)));
+static const char *format(const char *form, ...)
+{
+	va_list arguments;
+	char *text;
+
+	va_start(arguments, form);
+	if (vasprintf(&text, form, arguments) < 0)
+		give_up("out of memory");
+	va_end(arguments);
+	return text;
+}
+
+static bool ends(const char *name, const char *with)
+{
+	size_t n = strlen(name), k = strlen(with);
+
+	return n >= k && strcmp(name + n - k, with) == 0;
+}
+
+static bool is_cplusplus(const char *file)
+{
+	return ends(file, ".cc") || ends(file, ".cpp") || ends(file, ".cxx") ||
+	       ends(file, ".C");
+}
+
+static const char *compiler(bool cplusplus)
+{
+	const char *chosen = getenv(cplusplus ? "CXX" : "CC");
+
+	if (chosen != NULL && *chosen != '\0')
+		return chosen;
+	return cplusplus ? "c++" : "cc";
+}
+
+/* What is made on the way lies in a folder that goes with us. */
+
+static char folder[] = "/tmp/pawl-check-XXXXXX";
+static struct words made;
+
+static void clean_up(void)
+{
+	size_t i;
+
+	for (i = 0; i < made.count; i++)
+		unlink(made.word[i]);
+	rmdir(folder);
+}
+
+static const char *make_name(const char *name)
+{
+	const char *path = format("%s/%s", folder, name);
+
+	add(&made, path);
+	return path;
+}
+
+static int run(const struct words *words)
+{
+	struct program program = {
+		.argv = (char *const *)(uintptr_t)words->word,
+		.environment = environ,
+		.in = STDIN_FILENO,
+		.out = STDOUT_FILENO,
+		.err = STDERR_FILENO,
+	};
+	struct program_outcome outcome;
+
+	fflush(NULL);
+	if (!run_program(&program, &outcome))
+		give_up("cannot run '%s': %s", words->word[0], strerror(errno));
+	if (outcome.end == ENDED_INTERRUPTED)
+		exit(EXIT_INTERRUPTED);
+	return outcome.end == ENDED_BY_EXIT ? outcome.code : 128 + outcome.code;
+}
+
+/* Inline assembly, which nobody sees happen. */
+
+static bool only_hints(const char *line)
+{
+	static const char *const hints[] = {"pause", "rep nop", "rep; nop", "rep;nop",
+					    "nop",   "yield",	"isb"};
+	char text[128];
+	size_t i, n = 0;
+
+	for (; *line != '\0' && *line != '#' && n < sizeof(text) - 1; line++)
+		if (!isspace((unsigned char)*line) || (n > 0 && text[n - 1] != ' '))
+			text[n++] = isspace((unsigned char)*line) ? ' ' : *line;
+	while (n > 0 && text[n - 1] == ' ')
+		n--;
+	text[n] = '\0';
+	for (i = 0; i < sizeof(hints) / sizeof(*hints); i++)
+		if (strcmp(text, hints[i]) == 0)
+			return true;
+	return n == 0 || strncmp(text, "//", 2) == 0;
+}
+
+/* The compiler marks what came from asm(): #APP, the line, the text, #NO_APP. */
+static void refuse_assembly(const char *assembly, const char *source)
+{
+	FILE *file = fopen(assembly, "r");
+	char line[1024], place[512] = "";
+	bool inside = false;
+
+	if (file == NULL)
+		give_up("cannot read '%s': %s", assembly, strerror(errno));
+	while (fgets(line, sizeof(line), file) != NULL) {
+		int number;
+
+		line[strcspn(line, "\n")] = '\0';
+		if (strstr(line, "#APP") != NULL || strstr(line, "//APP") != NULL) {
+			inside = true;
+		} else if (strstr(line, "#NO_APP") != NULL ||
+			   strstr(line, "//NO_APP") != NULL) {
+			inside = false;
+		} else if (inside &&
+			   sscanf(line, "# %d \"%511[^\"]\"", &number, place) == 2) {
+			size_t n = strlen(place);
+
+			snprintf(place + n, sizeof(place) - n, ":%d", number);
+		} else if (inside && !only_hints(line)) {
+			refuse("%s: inline assembly '%s' cannot be played; use the "
+			       "atomics of the language",
+			       place[0] != '\0' ? place : source,
+			       line + strspn(line, " \t"));
+		}
+	}
+	fclose(file);
+}
+
+static void compile(const char *source, const struct words *flags, struct words *objects)
+{
+	bool cplusplus = is_cplusplus(source);
+	const char *assembly = make_name(format("%zu.s", objects->count));
+	const char *object = make_name(format("%zu.o", objects->count));
+	struct words words = {.count = 0};
+	size_t i;
+
+	add(&words, compiler(cplusplus));
+	for (i = 0; i < sizeof(compile_flags) / sizeof(*compile_flags); i++)
+		add(&words, compile_flags[i]);
+	for (i = 0; i < flags->count; i++)
+		if (strncmp(flags->word[i], "-l", 2) != 0)
+			add(&words, flags->word[i]);
+	add(&words, "-S");
+	add(&words, source);
+	add(&words, "-o");
+	add(&words, assembly);
+	if (run(&words) != 0)
+		refuse("'%s' does not compile; the compiler's words are above", source);
+	refuse_assembly(assembly, source);
+	words = (struct words){.count = 0};
+	add(&words, compiler(cplusplus));
+	add(&words, "-c");
+	add(&words, assembly);
+	add(&words, "-o");
+	add(&words, object);
+	if (run(&words) != 0)
+		refuse("'%s' does not assemble; the compiler's words are above", source);
+	add(objects, object);
+}
+
+/* Checking changes the file: it gets a copy. */
+static const char *copy(const char *from)
+{
+	const char *to = make_name("program.so");
+	struct words words = {.count = 0};
+
+	add(&words, "cp");
+	add(&words, from);
+	add(&words, to);
+	if (run(&words) != 0)
+		refuse("cannot read '%s'", from);
+	return to;
+}
+
+static const char *build(size_t count, char **files, const struct words *flags)
+{
+	struct words objects = {.count = 0}, words = {.count = 0};
+	bool cplusplus = false;
+	const char *library;
+	size_t i;
+
+	if (count == 1 && ends(files[0], ".so"))
+		return copy(files[0]);
+	for (i = 0; i < count; i++) {
+		if (access(files[i], R_OK) != 0)
+			refuse("cannot read '%s': %s", files[i], strerror(errno));
+		if (ends(files[i], ".o"))
+			add(&objects, files[i]);
+		else if (ends(files[i], ".c") || is_cplusplus(files[i]))
+			compile(files[i], flags, &objects);
+		else
+			refuse("'%s' is neither C (.c) nor C++ (.cc, .cpp, .cxx), nor an "
+			       "object (.o) or shared object (.so)",
+			       files[i]);
+		cplusplus = cplusplus || is_cplusplus(files[i]);
+	}
+	library = make_name("program.so");
+	add(&words, compiler(cplusplus));
+	for (i = 0; i < sizeof(link_flags) / sizeof(*link_flags); i++)
+		add(&words, link_flags[i]);
+	for (i = 0; i < objects.count; i++)
+		add(&words, objects.word[i]);
+	for (i = 0; i < flags->count; i++)
+		if (strncmp(flags->word[i], "-fsanitize", 10) != 0)
+			add(&words, flags->word[i]);
+	add(&words, "-o");
+	add(&words, library);
+	if (run(&words) != 0)
+		refuse("the program does not link; the linker's words are above");
+	return library;
+}
+
+static void print_flags(const char *const *flags, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		printf("%s%s", i > 0 ? " " : "", flags[i]);
+	putchar('\n');
+}
+
+bool asks_for_program(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], "--program") == 0 ||
+		    strcmp(argv[i], "--cflags") == 0 || strcmp(argv[i], "--libs") == 0)
+			return true;
+	return false;
+}
+
+static void parse_model_name(const char *option, const char *text, void *into)
+{
+	if (strcmp(text, "weak") != 0 && strcmp(text, "tso") != 0 &&
+	    strcmp(text, "sc") != 0)
+		refuse("--%s: '%s' is no memory model; use weak, tso or sc", option,
+		       text);
+	*(const char **)into = text;
+}
+
+/* The last part of a path. */
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash == NULL ? path : slash + 1;
+}
+
+int check_program(int argc, char **argv)
+{
+	bool program = false, cflags = false, libs = false;
+	const char *model = "weak", *replay = NULL;
+	int limit = 0, unroll = 0, count, i, ours;
+	const struct option_spec options[] = {
+		{"program", NULL, "check the given sources", parse_flag, &program},
+		{"model", "M", "memory model: weak, tso or sc (weak)", parse_model_name,
+		 &model},
+		{"limit", "N", "give up after N executions (never)", parse_positive,
+		 &limit},
+		{"unroll", "N",
+		 "give up where a loop goes round more than N times (never)",
+		 parse_positive, &unroll},
+		{"replay", "TOKEN", "repeat one execution, which a failed check printed",
+		 parse_text, &replay},
+		{"cflags", NULL, "print how to compile what is to be checked", parse_flag,
+		 &cflags},
+		{"libs", NULL, "print how to link it, into a shared object", parse_flag,
+		 &libs},
+		{.name = NULL},
+	};
+	const struct usage usage = {
+		.command = "check",
+		.operands = "--program FILE... [-- COMPILER FLAGS]",
+		.about = "Compiles C and C++ and runs it in every way that the memory "
+			 "model allows: main, or\n"
+			 "each function check_...(void). Looks for assertions that fail, "
+			 "data races, deadlocks,\n"
+			 "loops that wait for ever, leaks and memory that is used after "
+			 "free. FILE is a source,\n"
+			 "an object or a shared object; CC and CXX name the compilers. "
+			 "Exits with 1 if a verdict\n"
+			 "is not 'passed'. See docs/checking-your-code.md.",
+		.options = options,
+	};
+	struct words flags = {.count = 0}, words = {.count = 0};
+	const char *again = "pawl check --program", *after = "";
+	char runner[PATH_MAX];
+	int status;
+
+	for (ours = 1; ours < argc && strcmp(argv[ours], "--") != 0; ours++)
+		;
+	for (i = ours + 1; i < argc; i++) {
+		add(&flags, argv[i]);
+		after = format("%s %s", i == ours + 1 ? " --" : after, argv[i]);
+	}
+	count = parse_options(&usage, ours, argv);
+	if (cflags || libs) {
+		if (cflags)
+			print_flags(compile_flags,
+				    sizeof(compile_flags) / sizeof(*compile_flags));
+		if (libs)
+			print_flags(link_flags, sizeof(link_flags) / sizeof(*link_flags));
+		return 0;
+	}
+	if (count == 0)
+		refuse("no program; name its sources: pawl check --program FILE.c");
+	for (i = 1; i <= count; i++)
+		again = format("%s %s", again, argv[i]);
+	if (!find_companion(RUNNER, runner, sizeof(runner)))
+		give_up("cannot find " RUNNER " beside the command or with the library");
+	if (mkdtemp(folder) == NULL)
+		give_up("cannot make '%s': %s", folder, strerror(errno));
+	atexit(clean_up);
+	catch_interrupt();
+	add(&words, runner);
+	add(&words, format("--model=%s", model));
+	add(&words, format("--name=%s", last_part(argv[1])));
+	add(&words, format("--again=%s", again));
+	add(&words, format("--after=%s", after));
+	if (limit > 0)
+		add(&words, format("--limit=%d", limit));
+	if (unroll > 0)
+		add(&words, format("--unroll=%d", unroll));
+	if (replay != NULL)
+		add(&words, format("--replay=%s", replay));
+	add(&words, build((size_t)count, argv + 1, &flags));
+	status = run(&words);
+	return status;
+}
