@@ -26,6 +26,7 @@ enum {
 
 bool profile_on;
 bool profile_orders;
+bool profile_hangs;
 struct profile_file *profile_file;
 __thread struct profile_thread *profile_mine __attribute__((tls_model("initial-exec")));
 
@@ -122,10 +123,13 @@ static struct profile_thread *search_holder(const struct profile_thread *me,
 /* Asks the holder of what t waits for to leave its stack when it lets go. */
 static void ask_holder(struct profile_thread *t, uint64_t lock, uint32_t number)
 {
-	struct profile_thread *holder = number != 0 ? thread_of(number)
-						    : search_holder(t, lock);
+	struct profile_thread *holder = thread_of(number);
 	int i = holder != NULL ? find_held(holder, lock) : -1;
 
+	if (i < 0) { /* it does not say, or is changing hands */
+		holder = search_holder(t, lock);
+		i = holder != NULL ? find_held(holder, lock) : -1;
+	}
 	profile_set(&t->holder, 0);
 	if (i < 0)
 		return;
@@ -163,8 +167,13 @@ void profile_sleeps(void)
 {
 	struct profile_thread *t = profile_mine;
 
+	if (t == NULL || profile_get(&t->waiting_for) == 0)
+		return;
+	if (profile_get(&t->weight) != 0 && profile_get(&t->holder) == 0 &&
+	    profile_get(&t->kind) != PROFILE_COND)
+		ask_holder(t, profile_get(&t->waiting_for), 0);
 	/* Without weight: it explains a hang, and counts for nothing. */
-	if (t != NULL && profile_get(&t->waiting_for) != 0 && profile_get(&t->stack) == 0)
+	if (profile_hangs && profile_get(&t->stack) == 0)
 		profile_set(&t->stack,
 			    profile_unwind(pawl_pointer(profile_get(&t->site)), NULL));
 }

@@ -20,6 +20,7 @@
 
 extern bool profile_on INTERNAL;
 extern bool profile_orders INTERNAL; /* and notes the order of locks */
+extern bool profile_hangs INTERNAL;  /* and has a stack of every wait that sleeps */
 extern struct profile_file *profile_file INTERNAL;
 /* This thread's record, NULL as long as it has none. */
 extern __thread struct profile_thread *profile_mine
@@ -37,9 +38,8 @@ void profile_initialised(const volatile void *lock, const void *site);
 void profile_wait(const volatile void *lock, enum profile_kind kind, uint32_t holder,
 		  const void *site);
 void profile_waited(void);
-/* This thread is about to sleep for a lock, and hangs are to be explained. */
+/* This thread is about to sleep, perhaps in a wait. */
 void profile_sleeps(void);
-bool profile_explains_hangs(void);
 
 /* What the inline functions below leave to do. The first returns 0, so that the call
  * can be its caller's last act. After the second, which is to be called before the
@@ -58,7 +58,8 @@ void profile_add_sample(const struct profile_lock *lock, uint64_t waiter, uint64
 void profile_raise(pawl_atomic64 *most, uint64_t value);
 
 /* profile_stack.c: a stack's number, 0 if there is no room. The first unwinds to the
- * call that returns to `site`, and puts `first`, if there is one, in front. */
+ * call that returns to `site`; if `first` is given, that stands in front, and for
+ * `site` if both are in one function. */
 uint64_t profile_unwind(const void *site, const void *first);
 uint64_t profile_stack_of_one(uint64_t address);
 uint64_t profile_place(uint64_t address);

@@ -159,6 +159,14 @@ static uint64_t keep(const uint64_t *places, uint64_t count)
 	return 0;
 }
 
+/* Whether two calls are in one function, by the tables of unwinding. */
+static bool in_one_function(uint64_t a, uint64_t b)
+{
+	void *of_a = _Unwind_FindEnclosingFunction(pawl_pointer(a - 1));
+
+	return of_a != NULL && of_a == _Unwind_FindEnclosingFunction(pawl_pointer(b - 1));
+}
+
 uint64_t profile_unwind(const void *site, const void *first)
 {
 	struct walk walk = {.site = pawl_address(site)};
@@ -169,6 +177,12 @@ uint64_t profile_unwind(const void *site, const void *first)
 	_Unwind_Backtrace(step, &walk);
 	if (!walk.found && walk.count < PROFILE_FRAMES) /* at least that is known */
 		walk.addresses[walk.count++] = pawl_address(site);
+	if (first != NULL && walk.count > 1 &&
+	    in_one_function(walk.addresses[0], walk.addresses[1])) {
+		walk.count--;
+		memmove(&walk.addresses[1], &walk.addresses[2],
+			(walk.count - 1) * sizeof(walk.addresses[0]));
+	}
 	for (i = 0; i < walk.count; i++)
 		walk.addresses[i] = profile_place(walk.addresses[i]);
 	return keep(walk.addresses, walk.count);

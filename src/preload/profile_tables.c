@@ -18,7 +18,6 @@
 enum { PROBES = 64, TRIES = 10000 };
 
 static char folder[PROFILE_PATH];
-static bool explains_hangs;
 
 /* A new file in the folder; -1 if that cannot be had. One process may become several
  * programs, each with a file of its own. */
@@ -105,14 +104,9 @@ void profile_start(const char *path, const char *mode)
 		return;
 	}
 	profile_orders = mode != NULL && strstr(mode, "order") != NULL;
-	explains_hangs = mode != NULL && strstr(mode, "hang") != NULL;
+	profile_hangs = mode != NULL && strstr(mode, "hang") != NULL;
 	profile_on = true;
 	errno = saved;
-}
-
-bool profile_explains_hangs(void)
-{
-	return explains_hangs;
 }
 
 static struct profile_thread *begin(struct profile_thread *t)

@@ -167,7 +167,7 @@ bool __wrap_pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
 
 	if (counters != NULL)
 		add_one(stats_in_cond ? &counters->waits : &counters->parked);
-	if (unlikely(profile_on) && profile_explains_hangs())
+	if (unlikely(profile_on))
 		profile_sleeps();
 	return __real_pawl_os_sleep(word, expected, deadline);
 }

@@ -104,7 +104,7 @@ static void print_waiter(FILE *to, const struct profile_file *f,
 {
 	uint64_t lock = get(&t->waiting_for), site = 0, i;
 	const struct profile_thread *holder = holder_of(f, t, &site);
-	struct stack stack = stack_at(f, get(&t->stack), false);
+	struct stack stack = stack_at(f, get(&t->stack));
 
 	fprintf(to, "  thread %ju waits for %s", (uintmax_t)get(&t->id),
 		name(f, lock, get(&t->kind)));

@@ -171,7 +171,7 @@ static void add_cycle(struct profile *profile, const struct graph *graph,
 			.second = name(graph->file, get(&edge->second),
 				       get(&edge->second_place)),
 			.first_at = at_one(graph->file, get(&edge->first_site)),
-			.second_at = stack_at(graph->file, get(&edge->stack), false),
+			.second_at = stack_at(graph->file, get(&edge->stack)),
 			.thread = get(&edge->thread),
 			.several = get(&edge->threads) != 0,
 		};

@@ -94,7 +94,7 @@ char *text_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
 const struct frame *const *frames_at(const struct profile_file *f, uint64_t place,
 				     size_t *count);
 const char *data_at(const struct profile_file *f, uint64_t place); /* NULL: nothing */
-struct stack stack_at(const struct profile_file *f, uint64_t number, bool of_holder);
+struct stack stack_at(const struct profile_file *f, uint64_t number);
 /* "function (file:line)", as far as that is known. */
 const char *frame_text(const struct frame *frame);
 const struct frame *nth_frame(size_t n); /* NULL at the end */

@@ -13,7 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* So many locks that share the place they come from have rows of their own. */
+/* So many locks that share the place they come from have rows of their own; but not
+ * those that were initialised there and have no name. */
 enum { FEW_LOCKS = 8 };
 
 static uint64_t get(const pawl_atomic64 *word)
@@ -197,8 +198,8 @@ static bool same_stack(const struct stack *a, const struct stack *b)
 static void add_pair(struct row *row, const struct profile_file *f,
 		     const struct profile_sample *sample)
 {
-	struct stack waiter = stack_at(f, get(&sample->waiter), false);
-	struct stack holder = stack_at(f, get(&sample->holder), true);
+	struct stack waiter = stack_at(f, get(&sample->waiter));
+	struct stack holder = stack_at(f, get(&sample->holder));
 	struct pair *pair;
 	size_t i;
 
@@ -224,7 +225,9 @@ static void add_pair(struct row *row, const struct profile_file *f,
 static void add_members(struct profile *profile, const struct profile_file *f,
 			const struct member *members, size_t count, size_t *row_of)
 {
-	bool many = count > FEW_LOCKS;
+	bool nameless = get(&members[0].lock->init) != 0 &&
+			get(&members[0].lock->place) >> PROFILE_MODULE_SHIFT == 0;
+	bool many = count > (nameless ? 1 : FEW_LOCKS);
 	const char *name = NULL;
 	size_t i;
 

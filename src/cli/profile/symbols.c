@@ -110,14 +110,41 @@ static int compare_frames(const void *a, const void *b)
 	return order;
 }
 
+/* Without what stands in parentheses and angle brackets, but for names that are made
+ * of these. */
+static char *shorten(const char *function)
+{
+	char *name = text_of("%s", function), *to = name;
+	const char *from = function;
+	int depth = 0;
+
+	for (; *from != '\0'; from++) {
+		bool named = strncmp(from, "(anonymous", 10) == 0 ||
+			     (from - function >= 8 &&
+			      strncmp(from - 8, "operator", 8) == 0);
+
+		if (depth == 0 && *from == '(' && !named && from != function)
+			break;
+		if (*from == '>' && depth > 0)
+			depth--;
+		if (depth == 0)
+			*to++ = *from;
+		if (*from == '<' && !named)
+			depth++;
+	}
+	*to = '\0';
+	return name;
+}
+
 static const char *describe(const struct frame *frame)
 {
+	char *name = shorten(frame->function);
+
 	if (frame->file != NULL)
-		return text_of("%s (%s:%d)", frame->function, last_part(frame->file),
-			       frame->line);
+		return text_of("%s (%s:%d)", name, last_part(frame->file), frame->line);
 	if (frame->module == NULL || strchr(frame->function, '+') != NULL)
 		return frame->function;
-	return text_of("%s (%s)", frame->function, last_part(frame->module));
+	return text_of("%s (%s)", name, last_part(frame->module));
 }
 
 static const struct frame *unique(const struct frame *wanted)
@@ -321,17 +348,6 @@ const char *data_at(const struct profile_file *f, uint64_t place)
 		       last_part(path));
 }
 
-/* Of the two places that a holder's stack begins with, where it took the lock and where
- * it let go, the second is left off if both are in one function. */
-static bool in_one_function(const struct profile_file *f, uint64_t a, uint64_t b)
-{
-	size_t a_count, b_count;
-	const struct frame *const *in_a = frames_at(f, a, &a_count);
-	const struct frame *const *in_b = frames_at(f, b, &b_count);
-
-	return strcmp(in_a[a_count - 1]->function, in_b[b_count - 1]->function) == 0;
-}
-
 static void append(struct stack *stack, const struct profile_file *f, uint64_t place)
 {
 	size_t count, i;
@@ -343,7 +359,7 @@ static void append(struct stack *stack, const struct profile_file *f, uint64_t p
 	}
 }
 
-struct stack stack_at(const struct profile_file *f, uint64_t number, bool of_holder)
+struct stack stack_at(const struct profile_file *f, uint64_t number)
 {
 	struct stack stack = {0, NULL};
 	uint64_t length, i;
@@ -354,14 +370,8 @@ struct stack stack_at(const struct profile_file *f, uint64_t number, bool of_hol
 	length = pawl_load_relaxed(&f->words[number + 1]);
 	if (length > PROFILE_FRAMES || number + 2 + length > PROFILE_WORDS)
 		return stack;
-	for (i = 0; i < length; i++) {
-		uint64_t place = pawl_load_relaxed(&f->words[number + 2 + i]);
-
-		if (of_holder && i == 1 &&
-		    in_one_function(f, pawl_load_relaxed(&f->words[number + 2]), place))
-			continue;
-		append(&stack, f, place);
-	}
+	for (i = 0; i < length; i++)
+		append(&stack, f, pawl_load_relaxed(&f->words[number + 2 + i]));
 	return stack;
 }
 

@@ -51,6 +51,8 @@ static void print_row(FILE *to, size_t number, const struct row *row)
 		fprintf(to, "%7.2f %% %9s %9s  ", 100 * row->waits / row->acquisitions,
 			row->holds > 0 ? time_text(row->hold_ns / row->holds) : "-",
 			row->holds > 0 ? time_text(row->hold_longest_ns) : "-");
+	else
+		fprintf(to, " ");
 	if (row->locks > 1)
 		fprintf(to, "%ju ", (uintmax_t)row->locks);
 	fprintf(to, "%s", row->name);
