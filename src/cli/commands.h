@@ -10,9 +10,11 @@
 int bench_main(int argc, char **argv);
 int check_main(int argc, char **argv);
 int list_main(int argc, char **argv);
+int profile_main(int argc, char **argv);
 int report_main(int argc, char **argv);
 int run_main(int argc, char **argv);
 int sim_main(int argc, char **argv);
+int top_main(int argc, char **argv);
 int try_main(int argc, char **argv);
 
 #endif /* PAWL_CLI_COMMANDS_H */

@@ -14,6 +14,11 @@ static const struct command {
 	{"list", "the locks and their properties", list_main},
 	{"bench", "compare locks on this machine", bench_main},
 	{"run", "run a program with other locks under its mutexes", run_main},
+#ifdef PAWL_PROFILE
+	{"profile", "which locks a program waits for, and who makes it wait",
+	 profile_main},
+	{"top", "the same, once a second while it runs", top_main},
+#endif
 	{"report", "a page of plots from what bench, sim and try measured", report_main},
 	{"try", "find the best lock for a program of yours", try_main},
 #ifdef PAWL_SIM

@@ -16,6 +16,7 @@
  * these wakes all strays there, besides what glibc does.
  */
 #define _GNU_SOURCE
+#include "preload/profile.h"
 #include "preload/record.h"
 #include "sync/queues.h"
 #include "preload/stats.h"
@@ -23,6 +24,8 @@
 #include <errno.h>
 #include <string.h>
 #include <threads.h>
+
+#define SITE __builtin_return_address(0)
 
 static struct cond *ours(pthread_cond_t *cond)
 {
@@ -38,6 +41,7 @@ struct wait {
 	struct pawl_sleeper me;
 	struct pawl_cond *plain; /* where it enrolled */
 	struct mutex *mutex;
+	const void *site; /* return address of the program's call */
 };
 
 static struct pawl_cond *stand_in(const struct cond *c)
@@ -67,7 +71,7 @@ static int take_back(struct wait *w, bool signalled)
 		if (unlikely(stats_on))
 			stats_acquired();
 	}
-	return mutex_resume(w->mutex, queued);
+	return mutex_resume(w->mutex, queued, w->site);
 }
 
 /* A signal that reached somebody who will not act on it goes to the next. Only
@@ -83,6 +87,8 @@ static void cancelled(void *argument)
 	bool signalled = !pawl_cond_withdraw(w->plain, &w->me);
 
 	stats_in_cond = false;
+	if (unlikely(profile_on))
+		profile_waited();
 	take_back(w, signalled);
 	if (signalled)
 		pass_on(w);
@@ -107,9 +113,9 @@ static bool sleep_cancellably(struct wait *w, const struct pawl_deadline *deadli
 }
 
 static int wait_until(struct cond *c, struct mutex *m,
-		      const struct pawl_deadline *deadline)
+		      const struct pawl_deadline *deadline, const void *site)
 {
-	struct wait w = {.mutex = m, .plain = &c->plain};
+	struct wait w = {.mutex = m, .plain = &c->plain, .site = site};
 	bool signalled;
 	int error = mutex_may_suspend(m);
 
@@ -122,14 +128,18 @@ static int wait_until(struct cond *c, struct mutex *m,
 	else
 		w.me.mutex = mutex_queue(m);
 	pawl_cond_enroll(w.plain, &w.me);
-	error = mutex_suspend(m);
+	error = mutex_suspend(m, site);
 	if (error != 0) { /* glibc's: nothing but a wake-up can have come */
 		if (!pawl_cond_withdraw(w.plain, &w.me))
 			pass_on(&w);
 		return error;
 	}
+	if (unlikely(profile_on))
+		profile_wait(c, PROFILE_COND, 0, site);
 	signalled = sleep_cancellably(&w, deadline) ||
 		    !pawl_cond_withdraw(w.plain, &w.me);
+	if (unlikely(profile_on))
+		profile_waited();
 	error = take_back(&w, signalled);
 	if (error != 0)
 		return error;
@@ -143,12 +153,12 @@ static bool leave_to_glibc(const struct cond *c, const struct mutex *m)
 }
 
 static int wait_on_clock(struct cond *c, struct mutex *m, clockid_t clock,
-			 const struct timespec *time)
+			 const struct timespec *time, const void *site)
 {
 	struct pawl_deadline deadline;
 	int error = pawl_deadline_at(&deadline, clock, time);
 
-	return error != 0 ? error : wait_until(c, m, &deadline);
+	return error != 0 ? error : wait_until(c, m, &deadline, site);
 }
 
 /* The functions themselves. */
@@ -159,7 +169,7 @@ EXPORT int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 
 	if (leave_to_glibc(ours(cond), m))
 		return glibc()->cond_wait(cond, mutex);
-	return wait_until(ours(cond), m, NULL);
+	return wait_until(ours(cond), m, NULL, SITE);
 }
 
 EXPORT int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
@@ -172,7 +182,7 @@ EXPORT int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 		return glibc()->cond_timedwait(cond, mutex, time);
 	if ((ours(cond)->flags & COND_MONOTONIC) != 0)
 		clock = CLOCK_MONOTONIC;
-	return wait_on_clock(ours(cond), m, clock, time);
+	return wait_on_clock(ours(cond), m, clock, time, SITE);
 }
 
 EXPORT int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
@@ -182,7 +192,7 @@ EXPORT int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 
 	if (leave_to_glibc(ours(cond), m))
 		return glibc()->cond_clockwait(cond, mutex, clock, time);
-	return wait_on_clock(ours(cond), m, clock, time);
+	return wait_on_clock(ours(cond), m, clock, time, SITE);
 }
 
 EXPORT int pthread_cond_signal(pthread_cond_t *cond)
@@ -217,6 +227,8 @@ EXPORT int pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *att
 	}
 	if (shared == PTHREAD_PROCESS_SHARED)
 		return glibc()->cond_init(cond, attr);
+	if (unlikely(profile_on))
+		profile_initialised(cond, SITE);
 	memset(cond, 0, sizeof(*cond));
 	if (clock == CLOCK_MONOTONIC)
 		ours(cond)->flags = COND_MONOTONIC;

@@ -28,6 +28,7 @@
  * before. [F] pairs with [Z]: so does who takes a lock that was reset, whose own
  * acquire may have read another word than the last that was reset.
  */
+#include "preload/profile.h"
 #include "preload/record.h"
 #include "registry/registry.h"
 #include "sync/queues.h"
@@ -340,8 +341,23 @@ static void take_any(struct mutex *m)
 		other_take(m);
 }
 
+static void take_profiled(struct mutex *m, const void *site)
+{
+	if (unlikely(profile_orders))
+		profile_order(m, site);
+	if (try_any(m))
+		return;
+	profile_wait(m, PROFILE_MUTEX, *mutex_holder(m), site);
+	take_any(m);
+	profile_waited();
+}
+
 void lock_take(struct mutex *m, const void *site)
 {
+	if (unlikely(profile_on)) {
+		take_profiled(m, site);
+		return;
+	}
 	if (unlikely(stats_on)) {
 		if (!try_any(m)) {
 			uint64_t since = stats_waiting(m, site);
@@ -369,10 +385,14 @@ int lock_take_until(struct mutex *m, clockid_t clock, const struct timespec *tim
 		return error;
 	if (unlikely(stats_on))
 		since = stats_waiting(m, site);
+	if (unlikely(profile_on))
+		profile_wait(m, PROFILE_MUTEX, *mutex_holder(m), site);
 	if (is_default)
 		error = pawl_mutex_timedlock(plain(m), clock, time);
 	else
 		error = other_take_until(m, &deadline);
+	if (unlikely(profile_on))
+		profile_waited();
 	if (unlikely(stats_on)) {
 		stats_waited(m, since);
 		if (error == 0)

@@ -10,6 +10,7 @@
  * it: a thread finds its own id there if and only if it put it there. Normal and
  * adaptive mutexes have no owner, and anybody may unlock them.
  */
+#include "preload/profile.h"
 #include "preload/record.h"
 #include "sync/queues.h"
 #include "preload/stats.h"
@@ -41,9 +42,19 @@ static bool is_mine(const struct mutex *m)
 	return m->owner == my_id();
 }
 
-/* The caller has the bare lock: makes it the owner. */
-static void own(struct mutex *m)
+/* For a profile: the caller has the bare lock, by a call that returns to site. */
+static void note_holder(struct mutex *m, const void *site)
 {
+	profile_acquired(m, PROFILE_MUTEX, site);
+	if (likely(profile_mine != NULL))
+		*mutex_holder(m) = (uint32_t)profile_get(&profile_mine->number);
+}
+
+/* The caller has the bare lock: makes it the owner. */
+static void own(struct mutex *m, const void *site)
+{
+	if (unlikely(profile_on))
+		note_holder(m, site);
 	if (!mutex_has_owner(m))
 		return;
 	m->owner = my_id();
@@ -84,11 +95,11 @@ int mutex_lock(struct mutex *m, const void *site)
 	if (answer >= 0)
 		return answer;
 	lock_take(m, site);
-	own(m);
+	own(m, site);
 	return 0;
 }
 
-static int mutex_trylock(struct mutex *m)
+static int mutex_trylock(struct mutex *m, const void *site)
 {
 	int answer;
 
@@ -100,7 +111,7 @@ static int mutex_trylock(struct mutex *m)
 		return answer;
 	if (!lock_try(m))
 		return EBUSY;
-	own(m);
+	own(m, site);
 	return 0;
 }
 
@@ -114,11 +125,11 @@ static int lock_until(struct mutex *m, clockid_t clock, const struct timespec *t
 		return answer;
 	answer = lock_take_until(m, clock, time, site);
 	if (answer == 0)
-		own(m);
+		own(m, site);
 	return answer;
 }
 
-int mutex_unlock(struct mutex *m)
+int mutex_unlock(struct mutex *m, const void *site)
 {
 	start_if_first();
 	if (mutex_is_foreign(m))
@@ -130,7 +141,11 @@ int mutex_unlock(struct mutex *m)
 			return 0;
 		m->owner = 0;
 	}
+	if (unlikely(profile_on))
+		profile_leaves(m, *mutex_holder(m), site);
 	lock_give(m);
+	if (unlikely(profile_on))
+		profile_left();
 	return 0;
 }
 
@@ -172,29 +187,29 @@ int mutex_may_suspend(struct mutex *m)
 	return may ? 0 : EPERM;
 }
 
-int mutex_suspend(struct mutex *m)
+int mutex_suspend(struct mutex *m, const void *site)
 {
 	int error;
 
 	if (!mutex_is_foreign(m)) {
 		m->users++;
-		return mutex_unlock(m);
+		return mutex_unlock(m, site);
 	}
 	count_theirs(m, 1);
-	error = mutex_unlock(m);
+	error = mutex_unlock(m, site);
 	if (error != 0)
 		count_theirs(m, -1u);
 	return error;
 }
 
-int mutex_resume(struct mutex *m, bool taken)
+int mutex_resume(struct mutex *m, bool taken, const void *site)
 {
 	int error = 0;
 
 	if (taken)
-		own(m);
+		own(m, site);
 	else
-		error = mutex_lock(m, NULL);
+		error = mutex_lock(m, site);
 	if (!mutex_is_foreign(m))
 		m->users--;
 	else if (error == 0)
@@ -232,12 +247,12 @@ static __attribute__((noinline)) int lock_errorcheck(struct mutex *m, const void
 	return lock_owned(m, false, site);
 }
 
-static inline int unlock_owned(struct mutex *m, bool recursive)
+static inline int unlock_owned(struct mutex *m, bool recursive, const void *site)
 {
 	uint32_t id = identity_look();
 
 	if (unlikely(m->owner != id || id == 0))
-		return mutex_unlock(m);
+		return mutex_unlock(m, site);
 	if (recursive && --m->depth != 0)
 		return 0;
 	m->owner = 0;
@@ -245,14 +260,71 @@ static inline int unlock_owned(struct mutex *m, bool recursive)
 	return 0;
 }
 
-static __attribute__((noinline)) int unlock_recursive(struct mutex *m)
+static __attribute__((noinline)) int unlock_recursive(struct mutex *m, const void *site)
 {
-	return unlock_owned(m, true);
+	return unlock_owned(m, true, site);
 }
 
-static __attribute__((noinline)) int unlock_errorcheck(struct mutex *m)
+static __attribute__((noinline)) int unlock_errorcheck(struct mutex *m, const void *site)
 {
-	return unlock_owned(m, false);
+	return unlock_owned(m, false, site);
+}
+
+/* Normal mutexes in a profile: the same, and a few stores. */
+
+static __attribute__((noinline)) int lock_profiled(struct mutex *m, const void *site)
+{
+	if (unlikely(profile_mine == NULL) || !pawl_mutex_trylock(&m->normal))
+		return mutex_lock(m, site);
+	m->holder = (uint32_t)profile_get(&profile_mine->number);
+	return profile_acquired(m, PROFILE_MUTEX, site);
+}
+
+static __attribute__((noinline)) int lock_owned_profiled(struct mutex *m,
+							 const void *site)
+{
+	bool recursive = type_of(m) == PTHREAD_MUTEX_RECURSIVE_NP;
+	uint32_t id = identity_look();
+
+	if (m->owner == id && likely(id != 0))
+		return recursive ? deepen(m) : EDEADLK;
+	if (unlikely(profile_mine == NULL || id == 0) || !pawl_mutex_trylock(&m->owned))
+		return mutex_lock(m, site);
+	m->owner = id;
+	if (recursive)
+		m->depth = 1;
+	m->owned_holder = (uint32_t)profile_get(&profile_mine->number);
+	return profile_acquired(m, PROFILE_MUTEX, site);
+}
+
+static __attribute__((noinline)) int unlock_owned_profiled(struct mutex *m,
+							   const void *site)
+{
+	bool recursive = type_of(m) == PTHREAD_MUTEX_RECURSIVE_NP;
+	uint32_t id = identity_look();
+
+	if (unlikely(m->owner != id || id == 0))
+		return mutex_unlock(m, site);
+	if (recursive && m->depth > 1) {
+		m->depth--;
+		return 0;
+	}
+	if (unlikely(!profile_can_pop(profile_mine, m)))
+		return mutex_unlock(m, site);
+	profile_pop(profile_mine);
+	m->depth = 0;
+	m->owner = 0;
+	pawl_mutex_unlock(&m->owned);
+	return 0;
+}
+
+static __attribute__((noinline)) int unlock_profiled(struct mutex *m, const void *site)
+{
+	if (unlikely(!profile_can_pop(profile_mine, m)))
+		return mutex_unlock(m, site);
+	profile_pop(profile_mine);
+	pawl_mutex_unlock(&m->normal);
+	return 0;
 }
 
 /* The functions themselves. */
@@ -263,6 +335,11 @@ EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 	int kind = m->kind | not_plain;
 
 	if (unlikely(kind != 0)) {
+		if (kind == PROFILED)
+			return lock_profiled(m, SITE);
+		if (kind == (PROFILED | PTHREAD_MUTEX_RECURSIVE_NP) ||
+		    kind == (PROFILED | PTHREAD_MUTEX_ERRORCHECK_NP))
+			return lock_owned_profiled(m, SITE);
 		if (kind == PTHREAD_MUTEX_RECURSIVE_NP)
 			return lock_recursive(m, SITE);
 		if (kind == PTHREAD_MUTEX_ERRORCHECK_NP)
@@ -278,7 +355,7 @@ EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex)
 	struct mutex *m = ours(mutex);
 
 	if (unlikely((m->kind | not_plain) != 0))
-		return mutex_trylock(m);
+		return mutex_trylock(m, SITE);
 	return pawl_mutex_trylock(&m->normal) ? 0 : EBUSY;
 }
 
@@ -288,11 +365,16 @@ EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 	int kind = m->kind | not_plain;
 
 	if (unlikely(kind != 0)) {
+		if (kind == PROFILED)
+			return unlock_profiled(m, SITE);
+		if (kind == (PROFILED | PTHREAD_MUTEX_RECURSIVE_NP) ||
+		    kind == (PROFILED | PTHREAD_MUTEX_ERRORCHECK_NP))
+			return unlock_owned_profiled(m, SITE);
 		if (kind == PTHREAD_MUTEX_RECURSIVE_NP)
-			return unlock_recursive(m);
+			return unlock_recursive(m, SITE);
 		if (kind == PTHREAD_MUTEX_ERRORCHECK_NP)
-			return unlock_errorcheck(m);
-		return mutex_unlock(m);
+			return unlock_errorcheck(m, SITE);
+		return mutex_unlock(m, SITE);
 	}
 	pawl_mutex_unlock(&m->normal);
 	return 0;
@@ -329,8 +411,10 @@ static void forget(struct mutex *m)
 	pawl_mutex_forget(&m->owned);
 }
 
-static void initialise(struct mutex *m, int kind)
+static void initialise(struct mutex *m, int kind, const void *site)
 {
+	if (unlikely(profile_on))
+		profile_initialised(m, site);
 	forget(m);
 	memset(m, 0, sizeof(pthread_mutex_t));
 	m->kind = kind;
@@ -345,13 +429,13 @@ EXPORT int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t 
 	if (attr != NULL)
 		memcpy(&wanted, attr, sizeof(wanted));
 	if ((wanted & KIND_FOREIGN) == 0) {
-		initialise(m, wanted & KIND_TYPE);
+		initialise(m, wanted & KIND_TYPE, SITE);
 		return 0;
 	}
 	/* glibc knows what its attributes come to. */
 	error = glibc()->mutex_init(mutex, attr);
 	if (error == 0 && !mutex_is_foreign(m))
-		initialise(m, m->kind & KIND_TYPE);
+		initialise(m, m->kind & KIND_TYPE, SITE);
 	return error;
 }
 
@@ -408,7 +492,7 @@ EXPORT int mtx_init(mtx_t *mtx, int type)
 			 type == (mtx_timed | mtx_recursive);
 
 	start_if_first();
-	initialise((struct mutex *)mtx, recursive ? PTHREAD_MUTEX_RECURSIVE_NP : 0);
+	initialise((struct mutex *)mtx, recursive ? PTHREAD_MUTEX_RECURSIVE_NP : 0, SITE);
 	return thrd_success;
 }
 
@@ -419,7 +503,7 @@ EXPORT int mtx_lock(mtx_t *mtx)
 
 EXPORT int mtx_trylock(mtx_t *mtx)
 {
-	return in_c11(mutex_trylock((struct mutex *)mtx));
+	return in_c11(mutex_trylock((struct mutex *)mtx, SITE));
 }
 
 EXPORT int mtx_timedlock(mtx_t *restrict mtx, const struct timespec *restrict time)
@@ -430,7 +514,7 @@ EXPORT int mtx_timedlock(mtx_t *restrict mtx, const struct timespec *restrict ti
 
 EXPORT int mtx_unlock(mtx_t *mtx)
 {
-	return in_c11(mutex_unlock((struct mutex *)mtx));
+	return in_c11(mutex_unlock((struct mutex *)mtx, SITE));
 }
 
 EXPORT void mtx_destroy(mtx_t *mtx)

@@ -15,10 +15,11 @@
  *   16..19 __kind
  *   20..21 __spins    users       users       users
  *   22..23 __elision                          era
- *   24..39 __list                 pawl_mutex  body; or core, and context behind
+ *   24..39 __list     holder      pawl_mutex  body; or core, and context behind
  *                                             one of 8
  *
- * Owned mutexes are the recursive and the errorcheck ones: programs look at their
+ * In a profile, holder is the number of the thread that has it; an owned one's stands
+ * in bytes 0..3. Owned mutexes are the recursive and the errorcheck ones: programs look at their
  * __owner, and some at __count, so these stay as well. users are threads in a
  * condition wait that will be back; era is explained in lock.c. The context is the
  * holder's alone, who copies it in and out: it need not be in one piece.
@@ -71,7 +72,10 @@ struct mutex {
 	union {
 		struct pawl_mutex normal;
 		struct {
-			unsigned char context_0[CONTEXT_PIECE];
+			union {
+				unsigned char context_0[CONTEXT_PIECE];
+				volatile uint32_t owned_holder;
+			};
 			uint32_t depth;
 			volatile uint32_t owner; /* thread id, 0 if none; see mutex.c */
 			unsigned char context_4[CONTEXT_PIECE];
@@ -82,6 +86,7 @@ struct mutex {
 	volatile uint16_t era; /* looked at by all: whole, and without order */
 	union {
 		struct pawl_mutex owned;
+		volatile uint32_t holder;
 		unsigned char core[16];
 		struct {
 			unsigned char small_core[8];
@@ -160,9 +165,9 @@ struct glibc {
 };
 
 /* 0 once everything is ready, if the lock is the default and nobody counts; else
- * a bit that no kind has. It is or-ed with __kind: one comparison finds out that a
+ * a bit that no kind has: PROFILED if all that is special is a profile. It is or-ed with __kind: one comparison finds out that a
  * fast path is right. */
-enum { NOT_PLAIN = 1 << 30 };
+enum { NOT_PLAIN = 1 << 30, PROFILED = 1 << 29 };
 extern volatile int not_plain INTERNAL;
 
 /* PAWL_VERBOSE asks for a line now and then. */
@@ -219,8 +224,14 @@ static inline bool mutex_has_owner(const struct mutex *m)
 	return type == PTHREAD_MUTEX_RECURSIVE_NP || type == PTHREAD_MUTEX_ERRORCHECK_NP;
 }
 
+/* In a profile: the number of the thread that holds m; a hint. */
+static inline volatile uint32_t *mutex_holder(struct mutex *m)
+{
+	return mutex_has_owner(m) ? &m->owned_holder : &m->holder;
+}
+
 int mutex_lock(struct mutex *m, const void *site);
-int mutex_unlock(struct mutex *m);
+int mutex_unlock(struct mutex *m, const void *site);
 
 /*
  * Lets go of m for a condition wait. A recursive mutex is let go of once, as glibc
@@ -229,8 +240,8 @@ int mutex_unlock(struct mutex *m);
  * a mutex that is glibc's can still refuse.
  */
 int mutex_may_suspend(struct mutex *m);
-int mutex_suspend(struct mutex *m);
-int mutex_resume(struct mutex *m, bool taken);
+int mutex_suspend(struct mutex *m, const void *site);
+int mutex_resume(struct mutex *m, bool taken, const void *site);
 /* The queue of the lock that mutex_suspend would let go of, or NULL. */
 struct pawl_mutex *mutex_queue(struct mutex *m);
 

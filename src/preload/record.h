@@ -33,10 +33,11 @@ struct counters {
 /* Written by its thread alone; the counters are read by others. */
 struct record {
 	PAWL_SEQUESTER struct counters counters;
-	struct pawl_node *nodes; /* free ones */
-	unsigned node_count;	 /* of these */
-	uint32_t thread;	 /* id of the thread it belongs to */
-	struct record *next;	 /* in the list of all, which only grows */
+	struct pawl_node *nodes;	/* free ones */
+	struct profile_thread *profile; /* NULL: none */
+	unsigned node_count;		/* of these */
+	uint32_t thread;		/* id of the thread it belongs to */
+	struct record *next;		/* in the list of all, which only grows */
 };
 
 /*

@@ -9,7 +9,7 @@
  *
  * Order: [A] pairs with [R]: a section happens before the next one.
  */
-#include "preload/preload.h"
+#include "preload/profile.h"
 
 #include <pawl/backend/word32.h>
 #include <pawl/thread.h>
@@ -24,6 +24,8 @@ enum { FREE = 0, HELD = 1 };
 #endif
 
 enum { POLITE_NS = 10000 };
+
+#define SITE __builtin_return_address(0)
 
 static bool looks_free(pthread_spinlock_t *lock)
 {
@@ -51,8 +53,23 @@ static void wait_for(pthread_spinlock_t *lock)
 	} while (!looks_free(lock) || !take(lock));
 }
 
+static __attribute__((noinline)) int lock_profiled(pthread_spinlock_t *lock,
+						   const void *site)
+{
+	if (profile_orders)
+		profile_order(lock, site);
+	if (!take(lock)) {
+		profile_wait(lock, PROFILE_SPIN, 0, site);
+		wait_for(lock);
+		profile_waited();
+	}
+	return profile_acquired(lock, PROFILE_SPIN, site);
+}
+
 EXPORT int pthread_spin_lock(pthread_spinlock_t *lock)
 {
+	if (unlikely(profile_on))
+		return lock_profiled(lock, SITE);
 	if (unlikely(!take(lock)))
 		wait_for(lock);
 	return 0;
@@ -60,11 +77,26 @@ EXPORT int pthread_spin_lock(pthread_spinlock_t *lock)
 
 EXPORT int pthread_spin_trylock(pthread_spinlock_t *lock)
 {
-	return take(lock) ? 0 : EBUSY;
+	bool taken = take(lock);
+
+	if (unlikely(profile_on) && taken)
+		profile_acquired(lock, PROFILE_SPIN, SITE);
+	return taken ? 0 : EBUSY;
+}
+
+static __attribute__((noinline)) int unlock_profiled(pthread_spinlock_t *lock,
+						     const void *site)
+{
+	profile_leaves(lock, 0, site);
+	pawl_word32_store_release(lock, FREE); /* [R] */
+	profile_left();
+	return 0;
 }
 
 EXPORT int pthread_spin_unlock(pthread_spinlock_t *lock)
 {
+	if (unlikely(profile_on))
+		return unlock_profiled(lock, SITE);
 	pawl_word32_store_release(lock, FREE); /* [R] */
 	return 0;
 }

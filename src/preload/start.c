@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "life/life.h"
 #include "preload/offer.h"
-#include "preload/preload.h"
+#include "preload/profile.h"
 #include "preload/record.h"
 #include "sync/queues.h"
 #include "preload/stats.h"
@@ -67,6 +67,7 @@ void pawl_preload_forked(void)
 	lock_forked();
 	records_forked();
 	stats_forked();
+	profile_forked();
 }
 
 /* Handlers of the child run in the order in which they were registered: ours come
@@ -81,6 +82,17 @@ int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)
 	return glibc()->register_atfork(prepare, parent, child, library);
 }
 
+static void start_profile(void)
+{
+	const char *folder = secure_getenv("PAWL_PROFILE");
+
+	if (folder == NULL || *folder == '\0')
+		return;
+	if (!lock_is_default())
+		refuse(secure_getenv("PAWL_LOCK"), " cannot be profiled", "");
+	profile_start(folder, secure_getenv("PAWL_PROFILE_MODE"));
+}
+
 void start(void)
 {
 	const char *asked = secure_getenv("PAWL_VERBOSE");
@@ -92,6 +104,7 @@ void start(void)
 	rwlock_choose(leave_rwlocks());
 	identity_start();
 	stats_start(type->name, secure_getenv("PAWL_STATS"));
+	start_profile();
 	pawl_os_barrier_prepare(); /* somebody may park before constructors run */
 	started = true;
 	pawl_life_watch_forks();
@@ -101,7 +114,7 @@ void start(void)
 		pawl_os_complain("\n");
 	}
 	if (lock_is_default() && !stats_on)
-		not_plain = 0;
+		not_plain = !profile_on ? 0 : profile_orders ? NOT_PLAIN : PROFILED;
 	rwlock_started();
 	errno = saved;
 }

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include "preload/stats.h"
 
+#include "preload/profile.h"
 #include "preload/record.h"
 #include "os/os.h"
 
@@ -166,6 +167,8 @@ bool __wrap_pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
 
 	if (counters != NULL)
 		add_one(stats_in_cond ? &counters->waits : &counters->parked);
+	if (unlikely(profile_on))
+		profile_sleeps();
 	return __real_pawl_os_sleep(word, expected, deadline);
 }
 

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* The file that a profile is written to, and its tables. Relaxed throughout: as in
+ * preload/profile.h. */
+#define _GNU_SOURCE
+#include "preload/profile.h"
+
+#include "os/os.h"
+#include "preload/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+enum { PROBES = 64, TRIES = 10000 };
+
+static char folder[PROFILE_PATH];
+
+/* A new file in the folder; -1 if that cannot be had. One process may become several
+ * programs, each with a file of its own. */
+static int new_file(void)
+{
+	char path[PROFILE_PATH + 32];
+	struct statvfs there;
+	int file = -1, i;
+
+	for (i = 0; i < TRIES && file < 0; i++) {
+		snprintf(path, sizeof(path), "%s/%d-%d", folder, (int)getpid(), i);
+		file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		if (file < 0 && errno != EEXIST)
+			return -1;
+	}
+	/* It has holes; to run out of room later would be a fatal signal. */
+	if (file >= 0 &&
+	    (fstatvfs(file, &there) != 0 ||
+	     (uint64_t)there.f_bavail * there.f_frsize < sizeof(struct profile_file) ||
+	     ftruncate(file, sizeof(struct profile_file)) != 0)) {
+		close(file);
+		unlink(path);
+		return -1;
+	}
+	return file;
+}
+
+/* Memory of its own instead, lest a child write into its parent's. */
+static void map_nothing(void)
+{
+	mmap(profile_file, sizeof(*profile_file), PROT_READ | PROT_WRITE,
+	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+bool profile_map(void)
+{
+	int file = new_file();
+	ssize_t length;
+	void *memory;
+
+	if (file < 0) {
+		if (profile_file != NULL)
+			map_nothing();
+		return false;
+	}
+	memory = mmap(profile_file, sizeof(*profile_file), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | (profile_file != NULL ? MAP_FIXED : 0), file, 0);
+	close(file);
+	if (memory == MAP_FAILED) {
+		if (profile_file != NULL)
+			map_nothing();
+		return false;
+	}
+	profile_file = memory;
+	profile_file->magic = PROFILE_MAGIC;
+	profile_file->size = sizeof(*profile_file);
+	profile_file->process = (uint64_t)getpid();
+	profile_file->began = pawl_os_now();
+	length = readlink("/proc/self/exe", profile_file->program, PROFILE_PATH - 1);
+	if (length < 0)
+		profile_file->program[0] = '\0';
+	profile_set(&profile_file->period, 1);
+	profile_set(&profile_file->complete, 1);
+	return true;
+}
+
+void profile_start(const char *path, const char *mode)
+{
+	int saved = errno;
+
+	if (path == NULL || *path == '\0' || strlen(path) >= sizeof(folder))
+		return;
+	strcpy(folder, path);
+	if (!profile_map()) {
+		pawl_os_complain("pawl: cannot write a profile into ");
+		pawl_os_complain(path);
+		pawl_os_complain("; this process has none\n");
+		errno = saved;
+		return;
+	}
+	if (!profile_stack_start()) {
+		pawl_os_complain("pawl: a profile needs glibc 2.35 or later\n");
+		errno = saved;
+		return;
+	}
+	profile_orders = mode != NULL && strstr(mode, "order") != NULL;
+	profile_hangs = mode != NULL && strstr(mode, "hang") != NULL;
+	profile_on = true;
+	errno = saved;
+}
+
+static struct profile_thread *begin(struct profile_thread *t)
+{
+	profile_set(&t->depth, 0);
+	profile_set(&t->asked, 0);
+	profile_set(&t->timed, 0);
+	profile_set(&t->pending, 0);
+	profile_set(&t->waiting_for, 0);
+	profile_set(&t->skip, 0);
+	profile_set(&t->drawn_period, 1);
+	profile_set(&t->noted, profile_acquisitions(t));
+	profile_set(&t->countdown, 1);
+	profile_set(&t->drawn, 1);
+	profile_set(&t->drawn_mean, 1);
+	profile_set(&t->coin, pawl_os_now() ^ (pawl_address(t) << 8) ^ 1);
+	profile_set(&t->id, my_id());
+	profile_set(&t->number, (uint64_t)(t - profile_file->threads) + 1);
+	return t;
+}
+
+/* A record of threads that are gone comes with theirs: see record.h. */
+struct profile_thread *profile_thread_begin(void)
+{
+	struct record *record = my_record();
+
+	if (record->profile == NULL) {
+		uint64_t i = pawl_fetch_add_relaxed(&profile_file->thread_count, 1);
+
+		if (i >= PROFILE_THREADS) {
+			pawl_fetch_add_relaxed(&profile_file->lost.threads, 1);
+			profile_set(&profile_file->thread_count, PROFILE_THREADS);
+			return NULL;
+		}
+		record->profile = &profile_file->threads[i];
+	}
+	profile_mine = begin(record->profile);
+	return profile_mine;
+}
+
+/* The child writes its own file, at the same address, from nothing. */
+void profile_forked(void)
+{
+	int saved = errno;
+	uint64_t count;
+
+	if (!profile_on)
+		return;
+	count = profile_get(&profile_file->thread_count);
+	profile_map();
+	profile_set(&profile_file->thread_count, count); /* records keep their places */
+	profile_mine = NULL;
+	errno = saved;
+}
+
+void profile_raise(pawl_atomic64 *most, uint64_t value)
+{
+	uint64_t seen;
+
+	do
+		seen = profile_get(most);
+	while (seen < value && !pawl_cas_relaxed(most, seen, value));
+}
+
+static struct profile_init *init_of(uint64_t lock)
+{
+	return &profile_file->inits[pawl_hash(lock >> 3, 32) % PROFILE_INITS];
+}
+
+void profile_initialised(const volatile void *lock, const void *site)
+{
+	struct profile_init *init = init_of(pawl_address(lock));
+
+	profile_set(&init->lock, pawl_address(lock));
+	profile_set(&init->site, pawl_address(site));
+}
+
+static void describe(struct profile_lock *lock, uint64_t address, enum profile_kind kind,
+		     const void *site)
+{
+	const struct profile_init *init = init_of(address);
+
+	profile_set(&lock->kind, kind);
+	profile_set(&lock->place, profile_place(address));
+	if (profile_get(&init->lock) == address)
+		profile_set(&lock->init, profile_place(profile_get(&init->site)));
+	profile_set(&lock->site, profile_place(pawl_address(site)));
+	profile_set(&lock->address, address);
+}
+
+struct profile_lock *profile_lock_of(const volatile void *name, enum profile_kind kind,
+				     const void *site)
+{
+	uint64_t key = profile_key(name, kind), hash = pawl_hash(key >> 2, 32), i;
+
+	for (i = 0; i < PROBES; i++) {
+		struct profile_lock *lock =
+			&profile_file->locks[1 + (hash + i) % (PROFILE_LOCKS - 1)];
+
+		if (profile_get(&lock->key) == key)
+			return lock;
+		if (profile_get(&lock->key) == 0 &&
+		    pawl_cas_relaxed(&lock->key, 0, key)) {
+			describe(lock, pawl_address(name), kind, site);
+			return lock;
+		}
+		if (profile_get(&lock->key) == key)
+			return lock;
+	}
+	pawl_fetch_add_relaxed(&profile_file->lost.locks, 1);
+	return NULL;
+}
+
+void profile_add_sample(const struct profile_lock *lock, uint64_t waiter, uint64_t holder,
+			uint64_t weight, uint64_t ns)
+{
+	uint64_t number = (uint64_t)(lock - profile_file->locks), i;
+	uint64_t key = (number << 42 ^ waiter << 21 ^ holder) + 1,
+		 hash = pawl_hash(key, 32);
+
+	for (i = 0; i < PROBES; i++) {
+		struct profile_sample *sample =
+			&profile_file->samples[(hash + i) % PROFILE_SAMPLES];
+
+		if (profile_get(&sample->key) != key &&
+		    !pawl_cas_relaxed(&sample->key, 0, key) &&
+		    profile_get(&sample->key) != key)
+			continue;
+		profile_set(&sample->lock, number);
+		profile_set(&sample->waiter, waiter);
+		profile_set(&sample->holder, holder);
+		pawl_fetch_add_relaxed(&sample->waits, weight);
+		pawl_fetch_add_relaxed(&sample->wait_ns, weight * ns);
+		profile_raise(&sample->longest_ns, ns);
+		return;
+	}
+	pawl_fetch_add_relaxed(&profile_file->lost.samples, 1);
+}
