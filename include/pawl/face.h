@@ -93,12 +93,12 @@
 	}                                                                            \
 	PAWL_NOTED void pawl_##x##_unlock_as(struct pawl_##x *l, enum pawl_wait how) \
 	{                                                                            \
-		struct pawl_##x##_context context;                                   \
+		struct pawl_##x##_context context, none = PAWL_ZERO;                 \
                                                                                      \
 		pawl_note_unlocking(l, #x);                                          \
 		context = l->held;                                                   \
 		if (CLEAR(context))                                                  \
-			l->held = (struct pawl_##x##_context)PAWL_ZERO;              \
+			l->held = none;                                              \
 		pawl_##x##_release(&l->core, &context, how);                         \
 		pawl_note_unlocked(l);                                               \
 	}                                                                            \
