@@ -38,7 +38,7 @@
 #include <pawl/face.h>
 #include <pawl/runtime.h>
 
-struct pawl_twa {
+struct PAWL_CAPABILITY pawl_twa {
 	pawl_atomic64 next;    /* ticket the next arrival will take */
 	pawl_atomic64 serving; /* ticket that may enter; holder writes (I3) */
 };
