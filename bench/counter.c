@@ -126,7 +126,7 @@ static void figures(struct bench_outcome *outcome)
 {
 	struct pawl_shards_stats stats;
 
-	pawl_shards_stats(&counter.shards, &stats);
+	pawl_shards_get_stats(&counter.shards, &stats);
 	outcome->figures[0] = stats.shards > 0 ? (double)stats.shards : NAN;
 	outcome->figures[1] = 100 * (double)stats.overflows / (double)outcome->episodes;
 }

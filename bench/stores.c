@@ -135,7 +135,7 @@ static void figures(struct bench_outcome *outcome)
 		outcome->figures[0] = (double)stores.cpus;
 		break;
 	case STORE_PAWL:
-		pawl_shards_stats(&stores.pool.slots.shards, &stats);
+		pawl_shards_get_stats(&stores.pool.slots.shards, &stats);
 		outcome->figures[0] = (double)stats.shards;
 		/* An episode is two operations. */
 		outcome->figures[1] = 100 * (double)stats.overflows /

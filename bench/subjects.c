@@ -35,11 +35,11 @@
 		.destroy = destroyer};
 
 /* The waiting column, likewise. */
-#define SUBJECTS_CHOICE(id, lock_name, destroy)                                        \
-	DEFINE_SUBJECT(id, spin, lock_name, pawl_##id##_lock_as(l, PAWL_SPIN),         \
-		       pawl_##id##_unlock_as(l, PAWL_SPIN), destroy)                   \
-	DEFINE_SUBJECT(id, park, lock_name "+park", pawl_##id##_lock_as(l, PAWL_PARK), \
-		       pawl_##id##_unlock_as(l, PAWL_PARK), destroy)
+#define SUBJECTS_CHOICE(id, lock_name, destroy)                                         \
+	DEFINE_SUBJECT(id, spin, lock_name, pawl_##id##_lock_as_(l, PAWL_SPIN),         \
+		       pawl_##id##_unlock_as_(l, PAWL_SPIN), destroy)                   \
+	DEFINE_SUBJECT(id, park, lock_name "+park", pawl_##id##_lock_as_(l, PAWL_PARK), \
+		       pawl_##id##_unlock_as_(l, PAWL_PARK), destroy)
 #define SUBJECTS_OWN(id, lock_name, destroy)                                           \
 	DEFINE_SUBJECT(id, own, lock_name, pawl_##id##_lock(l), pawl_##id##_unlock(l), \
 		       destroy)

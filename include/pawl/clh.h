@@ -86,4 +86,9 @@ static inline void pawl_clh_destroy(struct pawl_clh *l)
 	pawl_store_relaxed(&l->core.tail, 0); /* Relaxed: as above */
 }
 
+static inline void pawl_clh_park_destroy(struct pawl_clh_park *l)
+{
+	pawl_clh_destroy(&l->lock);
+}
+
 #endif /* PAWL_CLH_H */

@@ -53,7 +53,7 @@ void pawl_cond_signal_slow(struct pawl_cond *c, bool all) __attribute__((cold));
 
 /* Lets go of *m and sleeps until signalled, or for no reason; holds *m again
  * on return. Requires the caller to own *m; waiters should use the same one. */
-PAWL_NOTED void pawl_cond_wait(struct pawl_cond *c, struct pawl_mutex *m)
+PAWL_NOTED void pawl_cond_wait(struct pawl_cond *c, struct pawl_mutex *m) PAWL_REQUIRES(m)
 {
 	pawl_note_unlocking(m, "mutex");
 	pawl_cond_wait_slow(c, m);
@@ -66,7 +66,7 @@ PAWL_NOTED void pawl_cond_wait(struct pawl_cond *c, struct pawl_mutex *m)
  * then has not let go of *m. errno stays as it was.
  */
 PAWL_NOTED int pawl_cond_timedwait(struct pawl_cond *c, struct pawl_mutex *m, int clock,
-				   const struct timespec *time)
+				   const struct timespec *time) PAWL_REQUIRES(m)
 {
 	int error;
 

@@ -11,8 +11,12 @@
  *   pawl_X_timedlock(l, clock, time)  0, or ETIMEDOUT, where the algorithm can
  *                            (pawl_X_timed_acquire)
  *   pawl_X_unlock(l)         requires the caller to own *l
- *   pawl_X_lock_as(l, how)   the same with PAWL_SPIN or PAWL_PARK; all users
- *   pawl_X_unlock_as(l, how) of one lock must agree
+ *
+ *   struct pawl_X_park       the same lock, of the same size, whose waiters sleep;
+ *                            pawl_X_park_lock, _trylock, _timedlock, _unlock
+ *
+ * How it waits is part of a lock's type, for all users of one lock must agree: an
+ * unlock that takes its waiters for awake leaves them asleep.
  *
  * Where the algorithm passes context from acquire to release (struct
  * pawl_X_context), the explicit face works on struct pawl_X_core and keeps the
@@ -34,32 +38,34 @@
 #include <pawl/atomic.h>
 #include <pawl/backend/debug.h>
 
-#define PAWL_FACE(x)                                                                 \
-	PAWL_NOTED void pawl_##x##_lock_as(struct pawl_##x *l, enum pawl_wait how)   \
-	{                                                                            \
-		pawl_note_locking(l, #x, false);                                     \
-		pawl_##x##_acquire(l, how);                                          \
-		pawl_note_locked(l, true);                                           \
-	}                                                                            \
-	PAWL_NOTED void pawl_##x##_unlock_as(struct pawl_##x *l, enum pawl_wait how) \
-	{                                                                            \
-		pawl_note_unlocking(l, #x);                                          \
-		pawl_##x##_release(l, how);                                          \
-		pawl_note_unlocked(l);                                               \
-	}                                                                            \
-	PAWL_FACE_SPIN(x)
+#define PAWL_FACE(x)                                                                  \
+	PAWL_NOTED void pawl_##x##_lock_as_(struct pawl_##x *l, enum pawl_wait how)   \
+		PAWL_ACQUIRES(l)                                                      \
+	{                                                                             \
+		pawl_note_locking(l, #x, false);                                      \
+		pawl_##x##_acquire(l, how);                                           \
+		pawl_note_locked(l, true);                                            \
+	}                                                                             \
+	PAWL_NOTED void pawl_##x##_unlock_as_(struct pawl_##x *l, enum pawl_wait how) \
+		PAWL_RELEASES(l)                                                      \
+	{                                                                             \
+		pawl_note_unlocking(l, #x);                                           \
+		pawl_##x##_release(l, how);                                           \
+		pawl_note_unlocked(l);                                                \
+	}                                                                             \
+	PAWL_FACE_WAYS(x)
 
-#define PAWL_FACE_TRY(x)                                       \
-	PAWL_NOTED bool pawl_##x##_trylock(struct pawl_##x *l) \
-	{                                                      \
-		bool taken;                                    \
-                                                               \
-		pawl_note_locking(l, #x, true);                \
-		taken = pawl_##x##_try_acquire(l);             \
-		pawl_note_locked(l, taken);                    \
-		return taken;                                  \
-	}                                                      \
-	struct pawl_##x
+#define PAWL_FACE_TRY(x)                                                     \
+	PAWL_NOTED bool pawl_##x##_trylock(struct pawl_##x *l) PAWL_TRIES(l) \
+	{                                                                    \
+		bool taken;                                                  \
+                                                                             \
+		pawl_note_locking(l, #x, true);                              \
+		taken = pawl_##x##_try_acquire(l);                           \
+		pawl_note_locked(l, taken);                                  \
+		return taken;                                                \
+	}                                                                    \
+	PAWL_FACE_PARK_TRY(x)
 
 /*
  * When a context c is kept in the lock, and when the lock is to be without one again:
@@ -76,52 +82,54 @@
 #define PAWL_FACE_RARE_CONTEXT(x)     PAWL_FACE_KEPT(x, PAWL_FACE_WAITED, PAWL_FACE_LAST)
 #define PAWL_FACE_RARE_CONTEXT_TRY(x) PAWL_FACE_KEPT_TRY(x, PAWL_FACE_NEVER)
 
-#define PAWL_FACE_KEPT(x, KEEP, CLEAR)                                               \
-	struct pawl_##x {                                                            \
-		struct pawl_##x##_core core;                                         \
-		struct pawl_##x##_context held; /* the holder's alone */             \
-	};                                                                           \
-	PAWL_NOTED void pawl_##x##_lock_as(struct pawl_##x *l, enum pawl_wait how)   \
-	{                                                                            \
-		struct pawl_##x##_context context;                                   \
-                                                                                     \
-		pawl_note_locking(l, #x, false);                                     \
-		pawl_##x##_acquire(&l->core, &context, how);                         \
-		if (KEEP(context))                                                   \
-			l->held = context;                                           \
-		pawl_note_locked(l, true);                                           \
-	}                                                                            \
-	PAWL_NOTED void pawl_##x##_unlock_as(struct pawl_##x *l, enum pawl_wait how) \
-	{                                                                            \
-		struct pawl_##x##_context context;                                   \
-                                                                                     \
-		pawl_note_unlocking(l, #x);                                          \
-		context = l->held;                                                   \
-		if (CLEAR(context))                                                  \
-			l->held = (struct pawl_##x##_context)PAWL_ZERO;              \
-		pawl_##x##_release(&l->core, &context, how);                         \
-		pawl_note_unlocked(l);                                               \
-	}                                                                            \
-	PAWL_FACE_SPIN(x)
+#define PAWL_FACE_KEPT(x, KEEP, CLEAR)                                                \
+	struct PAWL_CAPABILITY pawl_##x {                                             \
+		struct pawl_##x##_core core;                                          \
+		struct pawl_##x##_context held; /* the holder's alone */              \
+	};                                                                            \
+	PAWL_NOTED void pawl_##x##_lock_as_(struct pawl_##x *l, enum pawl_wait how)   \
+		PAWL_ACQUIRES(l)                                                      \
+	{                                                                             \
+		struct pawl_##x##_context context;                                    \
+                                                                                      \
+		pawl_note_locking(l, #x, false);                                      \
+		pawl_##x##_acquire(&l->core, &context, how);                          \
+		if (KEEP(context))                                                    \
+			l->held = context;                                            \
+		pawl_note_locked(l, true);                                            \
+	}                                                                             \
+	PAWL_NOTED void pawl_##x##_unlock_as_(struct pawl_##x *l, enum pawl_wait how) \
+		PAWL_RELEASES(l)                                                      \
+	{                                                                             \
+		struct pawl_##x##_context context, none = PAWL_ZERO;                  \
+                                                                                      \
+		pawl_note_unlocking(l, #x);                                           \
+		context = l->held;                                                    \
+		if (CLEAR(context))                                                   \
+			l->held = none;                                               \
+		pawl_##x##_release(&l->core, &context, how);                          \
+		pawl_note_unlocked(l);                                                \
+	}                                                                             \
+	PAWL_FACE_WAYS(x)
 
-#define PAWL_FACE_KEPT_TRY(x, KEEP)                                 \
-	PAWL_NOTED bool pawl_##x##_trylock(struct pawl_##x *l)      \
-	{                                                           \
-		struct pawl_##x##_context context;                  \
-		bool taken;                                         \
-                                                                    \
-		pawl_note_locking(l, #x, true);                     \
-		taken = pawl_##x##_try_acquire(&l->core, &context); \
-		if (taken && KEEP(context))                         \
-			l->held = context;                          \
-		pawl_note_locked(l, taken);                         \
-		return taken;                                       \
-	}                                                           \
-	struct pawl_##x
+#define PAWL_FACE_KEPT_TRY(x, KEEP)                                          \
+	PAWL_NOTED bool pawl_##x##_trylock(struct pawl_##x *l) PAWL_TRIES(l) \
+	{                                                                    \
+		struct pawl_##x##_context context;                           \
+		bool taken;                                                  \
+                                                                             \
+		pawl_note_locking(l, #x, true);                              \
+		taken = pawl_##x##_try_acquire(&l->core, &context);          \
+		if (taken && KEEP(context))                                  \
+			l->held = context;                                   \
+		pawl_note_locked(l, taken);                                  \
+		return taken;                                                \
+	}                                                                    \
+	PAWL_FACE_PARK_TRY(x)
 
 #define PAWL_FACE_CONTEXT_TIMED(x)                                                      \
-	PAWL_NOTED int pawl_##x##_timedlock_as(struct pawl_##x *l, enum pawl_wait how,  \
-					       int clock, const struct timespec *time)  \
+	PAWL_NOTED int pawl_##x##_timedlock_as_(struct pawl_##x *l, enum pawl_wait how, \
+						int clock, const struct timespec *time) \
 	{                                                                               \
 		struct pawl_##x##_context context;                                      \
 		int error;                                                              \
@@ -135,20 +143,46 @@
 	}                                                                               \
 	PAWL_NOTED int pawl_##x##_timedlock(struct pawl_##x *l, int clock,              \
 					    const struct timespec *time)                \
+		PAWL_TRIES_FOR(0, l)                                                    \
 	{                                                                               \
-		return pawl_##x##_timedlock_as(l, PAWL_SPIN, clock, time);              \
+		return pawl_##x##_timedlock_as_(l, PAWL_SPIN, clock, time);             \
+	}                                                                               \
+	PAWL_NOTED int pawl_##x##_park_timedlock(struct pawl_##x##_park *l, int clock,  \
+						 const struct timespec *time)           \
+		PAWL_TRIES_FOR(0, l)                                                    \
+	{                                                                               \
+		return pawl_##x##_timedlock_as_(&l->lock, PAWL_PARK, clock, time);      \
 	}                                                                               \
 	struct pawl_##x
 
-#define PAWL_FACE_SPIN(x)                                     \
-	PAWL_NOTED void pawl_##x##_lock(struct pawl_##x *l)   \
-	{                                                     \
-		pawl_##x##_lock_as(l, PAWL_SPIN);             \
-	}                                                     \
-	PAWL_NOTED void pawl_##x##_unlock(struct pawl_##x *l) \
-	{                                                     \
-		pawl_##x##_unlock_as(l, PAWL_SPIN);           \
-	}                                                     \
+#define PAWL_FACE_PARK_TRY(x)                                                            \
+	PAWL_NOTED bool pawl_##x##_park_trylock(struct pawl_##x##_park *l) PAWL_TRIES(l) \
+	{                                                                                \
+		return pawl_##x##_trylock(&l->lock);                                     \
+	}                                                                                \
+	struct pawl_##x
+
+#define PAWL_FACE_WAYS(x)                                                                \
+	struct PAWL_CAPABILITY pawl_##x##_park {                                         \
+		struct pawl_##x lock;                                                    \
+	};                                                                               \
+	PAWL_NOTED void pawl_##x##_lock(struct pawl_##x *l) PAWL_ACQUIRES(l)             \
+	{                                                                                \
+		pawl_##x##_lock_as_(l, PAWL_SPIN);                                       \
+	}                                                                                \
+	PAWL_NOTED void pawl_##x##_unlock(struct pawl_##x *l) PAWL_RELEASES(l)           \
+	{                                                                                \
+		pawl_##x##_unlock_as_(l, PAWL_SPIN);                                     \
+	}                                                                                \
+	PAWL_NOTED void pawl_##x##_park_lock(struct pawl_##x##_park *l) PAWL_ACQUIRES(l) \
+	{                                                                                \
+		pawl_##x##_lock_as_(&l->lock, PAWL_PARK);                                \
+	}                                                                                \
+	PAWL_NOTED void pawl_##x##_park_unlock(struct pawl_##x##_park *l)                \
+		PAWL_RELEASES(l)                                                         \
+	{                                                                                \
+		pawl_##x##_unlock_as_(&l->lock, PAWL_PARK);                              \
+	}                                                                                \
 	struct pawl_##x
 
 #endif /* PAWL_FACE_H */

@@ -76,11 +76,21 @@ int pawl_hapax_wait_until(struct pawl_hapax_core *l, uint64_t mine, uint64_t ahe
 }
 #endif
 
+/* Where the successor of `hapax` waits. */
+static inline pawl_atomic64 *pawl_hapax_slot(const struct pawl_hapax_core *l,
+					     uint64_t hapax)
+{
+	pawl_atomic64 *slots;
+
+	pawl_raw_find(pawl_hapax_slots, slots);
+	return &slots[pawl_hapax_index(l, hapax)];
+}
+
 static inline void pawl_hapax_aim(struct pawl_hapax_watch *watch,
 				  const struct pawl_hapax_core *l, uint64_t ahead)
 {
 	watch->ahead = ahead;
-	watch->slot = &pawl_hapax_slots[pawl_hapax_index(l, ahead)];
+	watch->slot = pawl_hapax_slot(l, ahead);
 	watch->seen = pawl_load_acquire(watch->slot); /* [B] */
 }
 
@@ -150,7 +160,7 @@ static inline int pawl_hapax_timed_acquire(struct pawl_hapax_core *l,
 static inline void pawl_hapax_post(const struct pawl_hapax_core *l, uint64_t mine,
 				   uint64_t value, enum pawl_wait how)
 {
-	pawl_atomic64 *slot = &pawl_hapax_slots[pawl_hapax_index(l, mine)];
+	pawl_atomic64 *slot = pawl_hapax_slot(l, mine);
 
 	pawl_store_release(slot, value); /* [S] I2 */
 	pawl_notify(slot, value, how);

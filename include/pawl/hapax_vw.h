@@ -57,11 +57,21 @@ struct pawl_hapax_vw_context {
 
 #define PAWL_HAPAX_VW_INIT PAWL_ZERO
 
+/* Where the successor of `hapax` waits. */
+static inline pawl_atomic64 *pawl_hapax_vw_slot(const struct pawl_hapax_core *l,
+						uint64_t hapax)
+{
+	pawl_atomic64 *slots;
+
+	pawl_raw_find(pawl_hapax_vw_slots, slots);
+	return &slots[pawl_hapax_index(l, hapax)];
+}
+
 /* Waits until `ahead` has departed, or has handed the lock to us. */
 static inline void pawl_hapax_vw_wait(struct pawl_hapax_core *l, uint64_t ahead,
 				      enum pawl_wait how)
 {
-	pawl_atomic64 *slot = &pawl_hapax_vw_slots[pawl_hapax_index(l, ahead)];
+	pawl_atomic64 *slot = pawl_hapax_vw_slot(l, ahead);
 
 	if (pawl_cas_seq_cst(slot, 0, ahead)) {		      /* [W1] I1 */
 		if (pawl_load_seq_cst(&l->depart) == ahead) { /* [W2] [A] I4 */
@@ -110,7 +120,7 @@ static inline void pawl_hapax_vw_release(struct pawl_hapax_vw_core *l,
 					 enum pawl_wait how)
 {
 	uint64_t mine = context->episode.hapax;
-	pawl_atomic64 *slot = &pawl_hapax_vw_slots[pawl_hapax_index(&l->body, mine)];
+	pawl_atomic64 *slot = pawl_hapax_vw_slot(&l->body, mine);
 
 	if (pawl_cas_release(slot, mine, 0)) { /* [S] I1 */
 		pawl_notify(slot, 0, how);

@@ -39,7 +39,7 @@
 #include <pawl/face.h>
 #include <pawl/thread.h>
 
-struct pawl_hemlock {
+struct PAWL_CAPABILITY pawl_hemlock {
 	pawl_atomic64 tail; /* address of a grant word (I1) */
 };
 

@@ -30,7 +30,7 @@
 
 #include <pawl/hemlock_ctr.h>
 
-struct pawl_hemlock_ah {
+struct PAWL_CAPABILITY pawl_hemlock_ah {
 	struct pawl_hemlock queue;
 };
 

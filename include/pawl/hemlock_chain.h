@@ -39,7 +39,7 @@
 
 #include <pawl/hemlock.h>
 
-struct pawl_hemlock_chain {
+struct PAWL_CAPABILITY pawl_hemlock_chain {
 	struct pawl_hemlock queue;
 };
 

@@ -26,7 +26,7 @@
 
 #include <pawl/hemlock.h>
 
-struct pawl_hemlock_ctr {
+struct PAWL_CAPABILITY pawl_hemlock_ctr {
 	struct pawl_hemlock queue;
 };
 

@@ -35,7 +35,7 @@
 
 #include <pawl/hemlock_ctr.h>
 
-struct pawl_hemlock_oh1 {
+struct PAWL_CAPABILITY pawl_hemlock_oh1 {
 	struct pawl_hemlock queue;
 };
 

@@ -23,7 +23,7 @@
 
 #include <pawl/hemlock_ctr.h>
 
-struct pawl_hemlock_oh2 {
+struct PAWL_CAPABILITY pawl_hemlock_oh2 {
 	struct pawl_hemlock queue;
 };
 

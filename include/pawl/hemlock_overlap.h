@@ -33,7 +33,7 @@
 
 #include <pawl/hemlock.h>
 
-struct pawl_hemlock_overlap {
+struct PAWL_CAPABILITY pawl_hemlock_overlap {
 	struct pawl_hemlock queue;
 };
 

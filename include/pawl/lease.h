@@ -178,7 +178,7 @@ const char *pawl_lease_mode_name(enum pawl_lease_mode mode);
 /* One more than the greatest pawl_lease_id there can be. */
 unsigned pawl_lease_ids(void);
 
-void pawl_lease_stats(struct pawl_lease_stats *stats);
+void pawl_lease_get_stats(struct pawl_lease_stats *stats);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -53,7 +53,7 @@
 #include <errno.h>
 #include <time.h>
 
-struct pawl_mutex {
+struct PAWL_CAPABILITY pawl_mutex {
 	pawl_atomic64 word;
 	pawl_atomic64 due;
 };
@@ -91,7 +91,7 @@ static inline bool pawl_mutex_take(struct pawl_mutex *m)
 }
 
 /* Returns true, owning *m, if it was free; never waits and never queues. */
-PAWL_NOTED bool pawl_mutex_trylock(struct pawl_mutex *m)
+PAWL_NOTED bool pawl_mutex_trylock(struct pawl_mutex *m) PAWL_TRIES(m)
 {
 	bool taken;
 
@@ -102,7 +102,7 @@ PAWL_NOTED bool pawl_mutex_trylock(struct pawl_mutex *m)
 }
 
 /* Waits until it owns *m. Not recursive. */
-PAWL_NOTED void pawl_mutex_lock(struct pawl_mutex *m)
+PAWL_NOTED void pawl_mutex_lock(struct pawl_mutex *m) PAWL_ACQUIRES(m)
 {
 	pawl_note_locking(m, "mutex", false);
 	if (__builtin_expect(!pawl_cas_acquire(&m->word, 0, pawl_mutex_me()), /* [A] */
@@ -117,7 +117,7 @@ PAWL_NOTED void pawl_mutex_lock(struct pawl_mutex *m)
  * another clock or a bad time; errno stays as it was.
  */
 PAWL_NOTED int pawl_mutex_timedlock(struct pawl_mutex *m, int clock,
-				    const struct timespec *time)
+				    const struct timespec *time) PAWL_TRIES_FOR(0, m)
 {
 	int error = 0;
 
@@ -129,7 +129,7 @@ PAWL_NOTED int pawl_mutex_timedlock(struct pawl_mutex *m, int clock,
 }
 
 /* Requires *m to be held; any thread may release it. */
-PAWL_NOTED void pawl_mutex_unlock(struct pawl_mutex *m)
+PAWL_NOTED void pawl_mutex_unlock(struct pawl_mutex *m) PAWL_RELEASES(m)
 {
 	pawl_note_unlocking(m, "mutex");
 	/* Relaxed: I2 allows for one unlock that misses it; and word does not

@@ -66,7 +66,10 @@ void pawl_unpark(const pawl_atomic64 *w, uint64_t value) __attribute__((cold));
 /* Neighbouring words fall into different buckets. */
 static inline struct pawl_bucket *pawl_bucket_of(const volatile void *address)
 {
-	return &pawl_buckets[pawl_hash(pawl_raw_place(address), PAWL_BUCKET_BITS)];
+	struct pawl_bucket *buckets;
+
+	pawl_raw_find(pawl_buckets, buckets);
+	return &buckets[pawl_hash(pawl_raw_place(address), PAWL_BUCKET_BITS)];
 }
 
 /* The waker's look at the table, after its store: true if there may be a

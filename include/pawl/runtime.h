@@ -87,7 +87,10 @@ void pawl_die(const char *sentence) __attribute__((noreturn, cold));
 /* Where records of this lock's waiters are. */
 static inline struct pawl_hapax_gone *pawl_hapax_gone_of(const volatile void *lock)
 {
-	return &pawl_hapax_gone[pawl_hash(pawl_address(lock), PAWL_GONE_BITS)];
+	struct pawl_hapax_gone *gone;
+
+	pawl_raw_find(pawl_hapax_gone, gone);
+	return &gone[pawl_hash(pawl_address(lock), PAWL_GONE_BITS)];
 }
 
 /* Takes a node from this thread's list, or from the heap if that is empty. */

@@ -73,7 +73,7 @@
 #include <pawl/mutex.h>
 #include <pawl/thread.h>
 
-struct pawl_rwlock {
+struct PAWL_CAPABILITY pawl_rwlock {
 	pawl_atomic64 word;
 	pawl_atomic64 barred; /* until when it may not be biased, on the clock */
 	struct pawl_mutex gate;
@@ -177,7 +177,7 @@ static inline void pawl_rwlock_note_read(struct pawl_rwlock *l, bool success)
 }
 
 /* Waits until it reads *l: with other readers, but no writer. */
-static inline void pawl_rwlock_read_lock(struct pawl_rwlock *l)
+static inline void pawl_rwlock_read_lock(struct pawl_rwlock *l) PAWL_ACQUIRES_SHARED(l)
 {
 	pawl_atomic64 *announced;
 
@@ -188,7 +188,7 @@ static inline void pawl_rwlock_read_lock(struct pawl_rwlock *l)
 }
 
 /* Returns true, reading *l, unless a writer has it or waits for it; never waits. */
-static inline bool pawl_rwlock_read_trylock(struct pawl_rwlock *l)
+static inline bool pawl_rwlock_read_trylock(struct pawl_rwlock *l) PAWL_TRIES_SHARED(l)
 {
 	pawl_atomic64 *announced;
 	bool reads;
@@ -219,7 +219,7 @@ static inline int pawl_rwlock_read_timedlock(struct pawl_rwlock *l, int clock,
 }
 
 /* Ends a read of this thread. */
-static inline void pawl_rwlock_read_unlock(struct pawl_rwlock *l)
+static inline void pawl_rwlock_read_unlock(struct pawl_rwlock *l) PAWL_RELEASES_SHARED(l)
 {
 	pawl_atomic64 *slot = &pawl_self()->reads->slots[pawl_rwlock_home(l)];
 
@@ -243,7 +243,7 @@ static inline bool pawl_rwlock_take_gate(struct pawl_rwlock *l)
 }
 
 /* Waits until it has *l to itself. Not recursive. */
-PAWL_NOTED void pawl_rwlock_write_lock(struct pawl_rwlock *l)
+PAWL_NOTED void pawl_rwlock_write_lock(struct pawl_rwlock *l) PAWL_ACQUIRES(l)
 {
 	pawl_note_locking(l, "rwlock", false);
 	if (__builtin_expect(!pawl_rwlock_take_gate(l), false))
@@ -254,7 +254,7 @@ PAWL_NOTED void pawl_rwlock_write_lock(struct pawl_rwlock *l)
 }
 
 /* Returns true, having *l to itself, if nobody had it; never waits for anybody. */
-PAWL_NOTED bool pawl_rwlock_write_trylock(struct pawl_rwlock *l)
+PAWL_NOTED bool pawl_rwlock_write_trylock(struct pawl_rwlock *l) PAWL_TRIES(l)
 {
 	bool writes;
 
@@ -279,7 +279,7 @@ PAWL_NOTED int pawl_rwlock_write_timedlock(struct pawl_rwlock *l, int clock,
 }
 
 /* Requires this thread to write. */
-PAWL_NOTED void pawl_rwlock_write_unlock(struct pawl_rwlock *l)
+PAWL_NOTED void pawl_rwlock_write_unlock(struct pawl_rwlock *l) PAWL_RELEASES(l)
 {
 	pawl_note_releasing(&l->barred);
 	pawl_note_unlocking(l, "rwlock");

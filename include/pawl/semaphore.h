@@ -49,7 +49,7 @@ static inline void pawl_semaphore_took(struct pawl_semaphore *s,
 }
 
 /* Waits, in order of arrival, until there is a unit, and takes it. */
-static inline void pawl_semaphore_wait_as(struct pawl_semaphore *s, enum pawl_wait how)
+static inline void pawl_semaphore_wait_as_(struct pawl_semaphore *s, enum pawl_wait how)
 {
 	struct pawl_hapax_context context;
 
@@ -70,9 +70,9 @@ static inline bool pawl_semaphore_trywait(struct pawl_semaphore *s)
 
 /* As wait, until the clock has reached the time; returns as
  * pawl_hapax_timed_acquire does. */
-static inline int pawl_semaphore_timedwait_as(struct pawl_semaphore *s,
-					      enum pawl_wait how, int clock,
-					      const struct timespec *time)
+static inline int pawl_semaphore_timedwait_as_(struct pawl_semaphore *s,
+					       enum pawl_wait how, int clock,
+					       const struct timespec *time)
 {
 	struct pawl_hapax_context context;
 	int error = pawl_hapax_timed_acquire(&s->core, &context, how, clock, time);
@@ -87,7 +87,7 @@ static inline int pawl_semaphore_timedwait_as(struct pawl_semaphore *s,
  * EOVERFLOW, having done nothing, if it was not taken: if no wait has ended since
  * the last post.
  */
-static inline int pawl_semaphore_post_as(struct pawl_semaphore *s, enum pawl_wait how)
+static inline int pawl_semaphore_post_as_(struct pawl_semaphore *s, enum pawl_wait how)
 {
 	/* Relaxed: decides who posts (I1); the release below orders. */
 	struct pawl_hapax_context context = {pawl_exchange_relaxed(&s->holds, 0)};
@@ -102,18 +102,18 @@ static inline int pawl_semaphore_post_as(struct pawl_semaphore *s, enum pawl_wai
 
 static inline void pawl_semaphore_wait(struct pawl_semaphore *s)
 {
-	pawl_semaphore_wait_as(s, PAWL_PARK);
+	pawl_semaphore_wait_as_(s, PAWL_PARK);
 }
 
 static inline int pawl_semaphore_timedwait(struct pawl_semaphore *s, int clock,
 					   const struct timespec *time)
 {
-	return pawl_semaphore_timedwait_as(s, PAWL_PARK, clock, time);
+	return pawl_semaphore_timedwait_as_(s, PAWL_PARK, clock, time);
 }
 
 static inline int pawl_semaphore_post(struct pawl_semaphore *s)
 {
-	return pawl_semaphore_post_as(s, PAWL_PARK);
+	return pawl_semaphore_post_as_(s, PAWL_PARK);
 }
 
 #endif /* PAWL_SEMAPHORE_H */

@@ -142,7 +142,7 @@ int pawl_shards_reclaim(struct pawl_shards *p);
 bool pawl_shards_frozen(struct pawl_shards *p, uint64_t ns, void (*look)(void *argument),
 			void *argument);
 
-void pawl_shards_stats(struct pawl_shards *p, struct pawl_shards_stats *stats);
+void pawl_shards_get_stats(struct pawl_shards *p, struct pawl_shards_stats *stats);
 
 /* How many leased shards have ever been used: those of pawl_shards_own(p, 0) and
  * so on, with gaps of such as were not, which are all zero. */

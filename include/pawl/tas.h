@@ -24,7 +24,7 @@
 
 #include <pawl/face.h>
 
-struct pawl_tas {
+struct PAWL_CAPABILITY pawl_tas {
 	pawl_atomic64 held;
 };
 

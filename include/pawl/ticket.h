@@ -33,7 +33,7 @@
 
 #include <pawl/face.h>
 
-struct pawl_ticket {
+struct PAWL_CAPABILITY pawl_ticket {
 	pawl_atomic64 next;    /* ticket the next arrival will take */
 	pawl_atomic64 serving; /* ticket that may enter; holder writes (I3) */
 };

@@ -23,7 +23,7 @@
 
 #include <pawl/face.h>
 
-struct pawl_ttas {
+struct PAWL_CAPABILITY pawl_ttas {
 	pawl_atomic64 held;
 };
 

@@ -38,7 +38,7 @@
 #include <pawl/face.h>
 #include <pawl/runtime.h>
 
-struct pawl_twa {
+struct PAWL_CAPABILITY pawl_twa {
 	pawl_atomic64 next;    /* ticket the next arrival will take */
 	pawl_atomic64 serving; /* ticket that may enter; holder writes (I3) */
 };
@@ -52,8 +52,10 @@ enum { PAWL_TWA_NEAR = 1 };
 static inline pawl_atomic64 *pawl_twa_slot(const struct pawl_twa *l, uint64_t ticket)
 {
 	uint64_t hash = (ticket * 127) ^ pawl_address(l);
+	pawl_atomic64 *slots;
 
-	return &pawl_twa_slots[hash & (PAWL_WAITING_SLOTS - 1)];
+	pawl_raw_find(pawl_twa_slots, slots);
+	return &slots[hash & (PAWL_WAITING_SLOTS - 1)];
 }
 
 /* Waits until at most PAWL_TWA_NEAR threads are ahead of ticket `mine`. */

@@ -27,13 +27,18 @@ typedef struct {
 } pawl_atomic64;
 
 /*
- * All bytes zero: what every lock, and every word in it, starts from. Empty
- * braces are C23 and C++, and an extension of C11 that gcc and clang both have;
- * {0} would draw -Wmissing-braces for a lock inside another struct.
+ * All bytes zero: what every lock, and every word in it, starts from. clang warns of
+ * empty braces before C23, and gcc of {0} for a lock inside another struct; so each
+ * gets what it likes.
  */
-/* clang-format off */
-#define PAWL_ZERO {}
-/* clang-format on */
+#if defined(__clang__) && !defined(__cplusplus)
+#define PAWL_ZERO \
+	{         \
+		0 \
+	}
+#else
+#include <pawl/zero.h>
+#endif
 
 /* Keeps what it annotates clear of its neighbours' cache lines. Two lines:
  * x86 prefetches them in pairs (Hapax paper, appendix A). */

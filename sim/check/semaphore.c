@@ -22,13 +22,13 @@ static void set_up(void *argument)
 
 static void post(void)
 {
-	if (pawl_semaphore_post_as(&room->s, PAWL_SPIN) == 0)
+	if (pawl_semaphore_post_as_(&room->s, PAWL_SPIN) == 0)
 		sim_fetch_add(&room->posted, 1, SIM_RELAXED);
 }
 
 static void visit(void)
 {
-	pawl_semaphore_wait_as(&room->s, PAWL_SPIN);
+	pawl_semaphore_wait_as_(&room->s, PAWL_SPIN);
 	room->visits++;
 	post();
 }
@@ -45,7 +45,7 @@ static void others_thread(void *argument, int thread)
 {
 	(void)argument;
 	if (thread == 0) {
-		pawl_semaphore_wait_as(&room->s, PAWL_SPIN);
+		pawl_semaphore_wait_as_(&room->s, PAWL_SPIN);
 		room->visits++;
 		sim_store(&room->taken, 1, SIM_RELEASE);
 	} else if (thread == 1) {
@@ -61,7 +61,7 @@ static void twice_thread(void *argument, int thread)
 {
 	(void)argument;
 	if (thread == 0) {
-		pawl_semaphore_wait_as(&room->s, PAWL_SPIN);
+		pawl_semaphore_wait_as_(&room->s, PAWL_SPIN);
 		room->visits++;
 		sim_store(&room->taken, 1, SIM_RELEASE);
 	} else {
@@ -78,8 +78,8 @@ static void timed_thread(void *argument, int thread)
 	(void)argument;
 	if (thread == 0) {
 		visit();
-	} else if (pawl_semaphore_timedwait_as(&room->s, PAWL_SPIN, CLOCK_MONOTONIC,
-					       &later) == 0) {
+	} else if (pawl_semaphore_timedwait_as_(&room->s, PAWL_SPIN, CLOCK_MONOTONIC,
+						&later) == 0) {
 		room->visits++;
 		post();
 	}

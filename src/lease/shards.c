@@ -545,12 +545,12 @@ bool pawl_shards_frozen(struct pawl_shards *p, uint64_t ns, void (*look)(void *a
 	return closed;
 }
 
-void pawl_shards_stats(struct pawl_shards *p, struct pawl_shards_stats *stats)
+void pawl_shards_get_stats(struct pawl_shards *p, struct pawl_shards_stats *stats)
 {
 	uint64_t i, used = pawl_shards_used(p);
 
 	*stats = (struct pawl_shards_stats){.shards = 0};
-	pawl_lease_stats(&stats->leases);
+	pawl_lease_get_stats(&stats->leases);
 	/* Relaxed, here and below: statistics. */
 	stats->failures = pawl_load_relaxed(&p->failures);
 	if (!p->leased)

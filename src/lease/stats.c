@@ -9,7 +9,7 @@ void pawl_lease_count(struct pawl_lease_handle *h, enum lease_count what)
 	pawl_store_relaxed(&h->counts[what], pawl_load_relaxed(&h->counts[what]) + 1);
 }
 
-void pawl_lease_stats(struct pawl_lease_stats *stats)
+void pawl_lease_get_stats(struct pawl_lease_stats *stats)
 {
 	struct pawl_fence_stats fences;
 	uint64_t sums[PAWL_LEASE_COUNTS] = {0};

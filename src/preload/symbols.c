@@ -15,6 +15,11 @@
 #include <link.h>
 #include <string.h>
 
+/* Weak, and so without a version: a strong reference would have the dynamic linker
+ * among the libraries that this one is linked with, and the rseq symbols of a newer
+ * one would be asked of an older. */
+#pragma weak _r_debug
+
 /* Set in the version of a symbol that only those see who ask for that version. */
 enum { HIDDEN_VERSION = 0x8000 };
 

@@ -51,17 +51,17 @@
 #define TIMED_THUNKS_TIMED(id, way, how)                                                 \
 	static int id##_timedlock_##way(void *l, int clock, const struct timespec *time) \
 	{                                                                                \
-		return pawl_##id##_timedlock_as(l, how, clock, time);                    \
+		return pawl_##id##_timedlock_as_(l, how, clock, time);                   \
 	}
 
-#define PLAIN_THUNKS(id, way, how)             \
-	static void id##_lock_##way(void *l)   \
-	{                                      \
-		pawl_##id##_lock_as(l, how);   \
-	}                                      \
-	static void id##_unlock_##way(void *l) \
-	{                                      \
-		pawl_##id##_unlock_as(l, how); \
+#define PLAIN_THUNKS(id, way, how)              \
+	static void id##_lock_##way(void *l)    \
+	{                                       \
+		pawl_##id##_lock_as_(l, how);   \
+	}                                       \
+	static void id##_unlock_##way(void *l)  \
+	{                                       \
+		pawl_##id##_unlock_as_(l, how); \
 	}
 
 #define THUNKS_CHOICE(id, context, try)                                                 \

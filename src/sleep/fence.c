@@ -16,7 +16,7 @@
 #include "sleep/fences.h"
 #include "sleep/parking.h"
 
-uint64_t pawl_light_fence_full = 1;
+__attribute__((used)) uint64_t pawl_light_fence_full = 1;
 
 static pawl_atomic64 *full(void)
 {

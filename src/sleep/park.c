@@ -20,7 +20,7 @@ enum { PARK_SPIN_NS = 4000 };
 /* A waiter that must look elsewhere too does not sleep longer than this. */
 enum { PARK_LOOK_NS = 20 * 1000 * 1000 };
 
-struct pawl_bucket pawl_buckets[1 << PAWL_BUCKET_BITS];
+__attribute__((used)) struct pawl_bucket pawl_buckets[1 << PAWL_BUCKET_BITS];
 
 /* What wanted is when nobody is: 1 where every waker must pass a full fence,
  * for want of a heavy one. It becomes 1 when that is true of all buckets; until

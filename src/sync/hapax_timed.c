@@ -26,7 +26,7 @@
 
 #include <errno.h>
 
-struct pawl_hapax_gone pawl_hapax_gone[1 << PAWL_GONE_BITS];
+__attribute__((used)) struct pawl_hapax_gone pawl_hapax_gone[1 << PAWL_GONE_BITS];
 
 /* What a record is looked for by. */
 enum field { VALUE, AHEAD };

@@ -3,7 +3,7 @@
  * anything but other slots. */
 #include <pawl/runtime.h>
 
-#define PAGE_ALIGNED __attribute__((aligned(4096)))
+#define PAGE_ALIGNED __attribute__((aligned(4096), used)) /* by pawl_raw_find */
 
 PAGE_ALIGNED pawl_atomic64 pawl_twa_slots[PAWL_WAITING_SLOTS];
 PAGE_ALIGNED pawl_atomic64 pawl_hapax_slots[PAWL_WAITING_SLOTS];

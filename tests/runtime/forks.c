@@ -48,12 +48,12 @@ static void use_what_waits(unsigned dice)
 	else
 		pawl_cond_timedwait(&all.cond, &all.waited, CLOCK_MONOTONIC, &soon);
 	pawl_mutex_unlock(&all.waited);
-	pawl_ttas_lock_as(&all.ttas, PAWL_PARK);
-	pawl_ttas_unlock_as(&all.ttas, PAWL_PARK);
-	if (pawl_hapax_timedlock_as(&all.hapax, PAWL_PARK, CLOCK_MONOTONIC, &soon) == 0)
-		pawl_hapax_unlock_as(&all.hapax, PAWL_PARK);
-	pawl_mcs_lock_as(&all.mcs, PAWL_PARK);
-	pawl_mcs_unlock_as(&all.mcs, PAWL_PARK);
+	pawl_ttas_lock_as_(&all.ttas, PAWL_PARK);
+	pawl_ttas_unlock_as_(&all.ttas, PAWL_PARK);
+	if (pawl_hapax_timedlock_as_(&all.hapax, PAWL_PARK, CLOCK_MONOTONIC, &soon) == 0)
+		pawl_hapax_unlock_as_(&all.hapax, PAWL_PARK);
+	pawl_mcs_lock_as_(&all.mcs, PAWL_PARK);
+	pawl_mcs_unlock_as_(&all.mcs, PAWL_PARK);
 }
 
 static void use_leases(unsigned dice)

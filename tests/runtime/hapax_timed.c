@@ -34,7 +34,7 @@ static void gives_up_at_its_deadline_on_either_clock(void **state)
 
 			errno = 42;
 			assert_int_equal(
-				pawl_hapax_timedlock_as(&l, ways[k], clocks[i], &then),
+				pawl_hapax_timedlock_as_(&l, ways[k], clocks[i], &then),
 				ETIMEDOUT);
 			assert_int_equal(errno, 42);
 			clock_gettime(clocks[i], &now);
@@ -250,7 +250,7 @@ static bool get_in(struct melee *melee, unsigned dice)
 	if (dice % 8 == 0)
 		return pawl_hapax_trylock(&melee->l);
 	if (dice % 8 < 3) {
-		pawl_hapax_lock_as(&melee->l, melee->how);
+		pawl_hapax_lock_as_(&melee->l, melee->how);
 		return true;
 	}
 	then = in_ms(CLOCK_MONOTONIC, 0);
@@ -259,7 +259,7 @@ static bool get_in(struct melee *melee, unsigned dice)
 		then.tv_nsec -= 1000000000;
 		then.tv_sec++;
 	}
-	if (pawl_hapax_timedlock_as(&melee->l, melee->how, CLOCK_MONOTONIC, &then) == 0)
+	if (pawl_hapax_timedlock_as_(&melee->l, melee->how, CLOCK_MONOTONIC, &then) == 0)
 		return true;
 	pawl_fetch_add_relaxed(&melee->late, 1);
 	return false;
@@ -279,7 +279,7 @@ static void *fight(void *argument)
 		mine++;
 		if (dice >> 28 == 0)
 			sched_yield(); /* so that others have to wait */
-		pawl_hapax_unlock_as(&melee->l, melee->how);
+		pawl_hapax_unlock_as_(&melee->l, melee->how);
 	}
 	pawl_fetch_add_relaxed(&melee->entered, mine);
 	return NULL;

@@ -8,7 +8,7 @@ struct pawl_lease_stats stats(void)
 {
 	struct pawl_lease_stats now;
 
-	pawl_lease_stats(&now);
+	pawl_lease_get_stats(&now);
 	return now;
 }
 

@@ -15,8 +15,8 @@ static struct pawl_ttas lock;
 
 static void *wait_for_it(void *unused)
 {
-	pawl_ttas_lock_as(&lock, PAWL_PARK);
-	pawl_ttas_unlock_as(&lock, PAWL_PARK);
+	pawl_ttas_lock_as_(&lock, PAWL_PARK);
+	pawl_ttas_unlock_as_(&lock, PAWL_PARK);
 	return unused;
 }
 
@@ -28,7 +28,7 @@ int main(void)
 	pid_t child;
 
 	alarm(60);
-	pawl_ttas_lock_as(&lock, PAWL_PARK);
+	pawl_ttas_lock_as_(&lock, PAWL_PARK);
 	if (pthread_create(&sleeper, NULL, wait_for_it, NULL) != 0)
 		return 2;
 	/* Relaxed: it comes by and by. */
@@ -38,11 +38,11 @@ int main(void)
 	if (child == 0) {
 		if (bucket->first != NULL)
 			_exit(1);
-		pawl_ttas_unlock_as(&lock, PAWL_PARK);
+		pawl_ttas_unlock_as_(&lock, PAWL_PARK);
 		wait_for_it(NULL);
 		_exit(0);
 	}
-	pawl_ttas_unlock_as(&lock, PAWL_PARK);
+	pawl_ttas_unlock_as_(&lock, PAWL_PARK);
 	pthread_join(sleeper, NULL);
 	return waitpid(child, &status, 0) == child && status == 0 ? 0 : 1;
 }

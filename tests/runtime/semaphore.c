@@ -36,11 +36,11 @@ static void timed_wait_gives_up(void **state)
 		struct timespec then = in_ms(CLOCK_REALTIME, 5);
 
 		assert_int_equal(
-			pawl_semaphore_timedwait_as(&s, ways[k], CLOCK_REALTIME, &then),
+			pawl_semaphore_timedwait_as_(&s, ways[k], CLOCK_REALTIME, &then),
 			ETIMEDOUT);
 		then.tv_nsec = 1000000000;
 		assert_int_equal(
-			pawl_semaphore_timedwait_as(&s, ways[k], CLOCK_REALTIME, &then),
+			pawl_semaphore_timedwait_as_(&s, ways[k], CLOCK_REALTIME, &then),
 			EINVAL);
 	}
 	assert_int_equal(pawl_semaphore_post(&s), 0);
@@ -67,9 +67,9 @@ static void *play(void *argument)
 	int i;
 
 	for (i = 0; i < ROUNDS; i++) {
-		pawl_semaphore_wait_as(&table->ball[1], table->how);
+		pawl_semaphore_wait_as_(&table->ball[1], table->how);
 		table->ball_count++;
-		table->refused += pawl_semaphore_post_as(&table->ball[0], table->how) !=
+		table->refused += pawl_semaphore_post_as_(&table->ball[0], table->how) !=
 				  0;
 	}
 	return NULL;
@@ -88,10 +88,10 @@ static void others_post_what_one_waits_for(void **state)
 		assert_true(pawl_semaphore_trywait(&table.ball[1]));
 		crew_start(&crew, play, &table);
 		for (i = 0; i < ROUNDS; i++) {
-			pawl_semaphore_wait_as(&table.ball[0], table.how);
+			pawl_semaphore_wait_as_(&table.ball[0], table.how);
 			assert_int_equal(table.ball_count, i);
 			assert_int_equal(
-				pawl_semaphore_post_as(&table.ball[1], table.how), 0);
+				pawl_semaphore_post_as_(&table.ball[1], table.how), 0);
 		}
 		crew_join(&crew);
 		assert_int_equal(table.ball_count, ROUNDS);
@@ -124,15 +124,15 @@ static void *take_turns(void *argument)
 			if (!pawl_semaphore_trywait(&crowd->s))
 				continue;
 		} else if (dice >> 30 == 1) {
-			if (pawl_semaphore_timedwait_as(&crowd->s, crowd->how,
-							CLOCK_MONOTONIC, &then) != 0)
+			if (pawl_semaphore_timedwait_as_(&crowd->s, crowd->how,
+							 CLOCK_MONOTONIC, &then) != 0)
 				continue;
 		} else {
-			pawl_semaphore_wait_as(&crowd->s, crowd->how);
+			pawl_semaphore_wait_as_(&crowd->s, crowd->how);
 		}
 		taken++;
 		crowd->inside++;
-		posted += pawl_semaphore_post_as(&crowd->s, crowd->how) == 0;
+		posted += pawl_semaphore_post_as_(&crowd->s, crowd->how) == 0;
 	}
 	pawl_fetch_add_relaxed(&crowd->taken, taken);
 	pawl_fetch_add_relaxed(&crowd->posted, posted);

@@ -77,7 +77,7 @@ static void others_go_on_beside(unsigned chain)
 		crew_start(&crew, work_beside, NULL);
 	crew_join(&crew);
 	assert_int_equal(pawl_load_acquire(&arena.done), 3);
-	pawl_shards_stats(&arena.pool.slots.shards, &stats);
+	pawl_shards_get_stats(&arena.pool.slots.shards, &stats);
 	if (bound_to_cpus()) {
 		assert_true(stats.hostages > 0);
 		assert_true(stats.overflows > 0);
@@ -120,7 +120,7 @@ static uint64_t hostages(void)
 {
 	struct pawl_lease_stats stats;
 
-	pawl_lease_stats(&stats);
+	pawl_lease_get_stats(&stats);
 	return stats.hostages;
 }
 

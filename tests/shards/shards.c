@@ -193,7 +193,7 @@ static void a_signal_handler_goes_to_the_shared_side(void **state)
 	raise(SIGUSR2);
 	assert_non_null(from_handler);
 	pawl_shards_exit(&arena.pool.slots.shards, s, h);
-	pawl_shards_stats(&arena.pool.slots.shards, &stats);
+	pawl_shards_get_stats(&arena.pool.slots.shards, &stats);
 	assert_int_equal(stats.overflows, 3);
 	pawl_pool_put(&arena.pool, from_handler);
 	expect_all(&arena.pool);
@@ -321,7 +321,7 @@ static uint64_t shards_in_use(void)
 {
 	struct pawl_shards_stats stats;
 
-	pawl_shards_stats(&arena.pool.slots.shards, &stats);
+	pawl_shards_get_stats(&arena.pool.slots.shards, &stats);
 	return stats.shards;
 }
 
@@ -362,10 +362,10 @@ static void nothing_is_asked_of_the_kernel_in_steady_state(void **state)
 	arena_open(PAWL_SHARDS_LEASED);
 	move(pthread_self(), 0);
 	pawl_pool_put(&arena.pool, pawl_pool_get(&arena.pool));
-	pawl_lease_stats(&before);
+	pawl_lease_get_stats(&before);
 	for (i = 0; i < 100000; i++)
 		pawl_pool_put(&arena.pool, pawl_pool_get(&arena.pool));
-	pawl_lease_stats(&after);
+	pawl_lease_get_stats(&after);
 	assert_int_equal(after.barriers, before.barriers);
 	assert_int_equal(after.breaks, before.breaks);
 	/* A concurrency id may change at any time; no other one does here. */

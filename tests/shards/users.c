@@ -81,7 +81,7 @@ static void ids_are_dense(enum pawl_shards_kind kind)
 		assert_int_equal(pawl_idalloc_get_batch(&a, ids, HELD), HELD);
 		pawl_idalloc_put_batch(&a, ids, HELD);
 	}
-	pawl_shards_stats(&a.slots.shards, &stats);
+	pawl_shards_get_stats(&a.slots.shards, &stats);
 	assert_true(pawl_idalloc_peak(&a) >= HELD);
 	assert_true(pawl_idalloc_peak(&a) <=
 		    HELD + 64 + 64 * (a.slots.shards.ids + a.slots.shards.most + 1));
@@ -265,7 +265,7 @@ static void idle_memory_goes_back(void **state)
 	(void)state;
 	assert_int_equal(pawl_pool_create(&pool, &plan), 0);
 	assert_true(trimmed(&pool) >= 1984 * 112 - 2 * 4096);
-	pawl_shards_stats(&pool.slots.shards, &stats);
+	pawl_shards_get_stats(&pool.slots.shards, &stats);
 	assert_int_equal(stats.shards, 0);
 	object = pawl_pool_get(&pool);
 	assert_int_equal(object[50], 0); /* its page is new */

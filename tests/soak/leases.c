@@ -184,7 +184,7 @@ int main(int argc, char **argv)
 		if (shared[i].one != shared[i].other)
 			pawl_fetch_add_relaxed(&violations, 1); /* Relaxed: a count */
 	}
-	pawl_lease_stats(&stats);
+	pawl_lease_get_stats(&stats);
 	printf("leases: %s, seed %llu: %llu sections, %llu take-overs, %llu finishes, "
 	       "%llu breaks, %llu hostages, %llu barriers, %llu joined, %llu handles, "
 	       "%llu violations\n",

@@ -117,14 +117,14 @@ static void act(uint64_t *random)
 			return;
 		break;
 	case 2:
-		pawl_hapax_lock_as(&room->hapax, PAWL_PARK);
+		pawl_hapax_lock_as_(&room->hapax, PAWL_PARK);
 		room->by_hapax++;
-		pawl_hapax_unlock_as(&room->hapax, PAWL_PARK);
+		pawl_hapax_unlock_as_(&room->hapax, PAWL_PARK);
 		return;
 	case 3:
-		pawl_mcs_lock_as(&room->mcs, PAWL_PARK);
+		pawl_mcs_lock_as_(&room->mcs, PAWL_PARK);
 		room->by_mcs++;
-		pawl_mcs_unlock_as(&room->mcs, PAWL_PARK);
+		pawl_mcs_unlock_as_(&room->mcs, PAWL_PARK);
 		return;
 	default:
 		pawl_mutex_lock(&room->m);

@@ -278,7 +278,7 @@ void test_leases(void)
 	clean("lease", "drained", drained);
 	racy("lease", "overrun", overrun);
 	clean("shards", "of our own", of_our_own);
-	pawl_lease_stats(&stats);
+	pawl_lease_get_stats(&stats);
 	demand(stats.takeovers + stats.breaks + stats.finishes > 0,
 	       "leases change hands");
 }

@@ -11,6 +11,11 @@
  *   pawl_arch_release_fence()    order all earlier accesses before later stores
  *   pawl_arch_cpu()              the number of this CPU; of use only where
  *   pawl_arch_has_cpu()          says so: every CPU has the instruction
+ *   pawl_arch_find(name, into)   sets `into` to the address of the library's object
+ *                                of that name, and finds it in the global offset
+ *                                table, however the program is built. A program
+ *                                that named it directly would get a copy, of the
+ *                                size that it had when the program was linked.
  */
 #ifndef PAWL_BACKEND_ARCH_H
 #define PAWL_BACKEND_ARCH_H

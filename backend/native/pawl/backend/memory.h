@@ -12,6 +12,9 @@
 /* log2 of the parking table's size */
 #define PAWL_BUCKET_BITS 8
 
+/* Sets `into` to the address of what the library has under that name. */
+#define pawl_raw_find(name, into) pawl_arch_find(name, into)
+
 /* What a bucket is chosen by. */
 static inline uint64_t pawl_raw_place(const volatile void *p)
 {
@@ -78,9 +81,11 @@ static inline void pawl_raw_bare_light_fence(void)
 
 static inline void pawl_raw_light_fence(void)
 {
+	const uint64_t *full;
+
 	pawl_raw_bare_light_fence();
-	if (__builtin_expect(pawl_raw_load(&pawl_light_fence_full, __ATOMIC_RELAXED) != 0,
-			     false))
+	pawl_raw_find(pawl_light_fence_full, full);
+	if (__builtin_expect(pawl_raw_load(full, __ATOMIC_RELAXED) != 0, false))
 		pawl_arch_full_fence(); /* [F] of sleep/fence.c */
 }
 

@@ -13,6 +13,8 @@
 
 #include <sim/seam.h>
 
+#define pawl_raw_find(name, into) ((into) = (name))
+
 /* An address, where the simulator chose it; of what the loader placed, the part
  * that is the same in every process. */
 static inline uint64_t pawl_raw_place(const volatile void *p)

@@ -49,3 +49,7 @@ static inline int pawl_arch_has_cpu(void)
 	return 0;
 }
 #endif
+
+#ifndef pawl_arch_find
+#define pawl_arch_find(name, into) ((into) = (__typeof__(into))&(name))
+#endif

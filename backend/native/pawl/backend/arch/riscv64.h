@@ -19,3 +19,11 @@ static inline void pawl_arch_release_fence(void)
 	__asm__ __volatile__("fence	rw, w" ::: "memory");
 }
 #define pawl_arch_release_fence pawl_arch_release_fence
+
+/* A macro, for the name is part of the instruction. */
+#define pawl_arch_find(name, into)         \
+	__asm__(".option push\n\t"         \
+		".option pic\n\t"          \
+		"la	%0, " #name "\n\t" \
+		".option pop"              \
+		: "=r"(into))

@@ -21,6 +21,10 @@ static inline void pawl_arch_release_fence(void)
 }
 #define pawl_arch_release_fence pawl_arch_release_fence
 
+/* A macro, for the name is part of the instruction. */
+#define pawl_arch_find(name, into) \
+	__asm__("movq	" #name "@GOTPCREL(%%rip), %0" : "=r"(into))
+
 /* RDPID; Linux keeps the number in the low 12 bits, the node above them. */
 static inline uint64_t pawl_arch_cpu(void)
 {
