@@ -15,7 +15,7 @@
 enum { MAX_LOCKS = 128, CASE_TOKEN_SIZE = TOKEN_SIZE + 128 };
 
 struct request {
-	int threads, episodes, limit, repeat; /* 0 = not given */
+	int threads, episodes, limit, repeat, random, seed; /* 0 = not given */
 	enum model model;
 	const char *scenario, *json, *replay, *load;
 	bool list, full, steadfast;
@@ -59,6 +59,10 @@ void plan_cases(struct plan *plan, const struct request *request);
 
 /* How a case is to be explored. */
 struct options options_for(const struct check_case *c, bool steadfast);
+
+/* Whether a verdict says that nothing is wrong: of all executions, or of those that
+ * were asked for. */
+bool is_good(enum verdict verdict);
 
 /* Whether this many threads can run it. */
 bool case_fits(const struct scenario *scenario, int threads);

@@ -40,6 +40,10 @@ int run_cases(const struct plan *plan, const struct request *request)
 		struct options options = options_for(c, request->steadfast);
 
 		options.limit = (uint64_t)request->limit;
+		options.random = (uint64_t)request->random;
+		options.seed = (uint64_t)request->seed;
+		/* Of executions by chance hardly any would be in turn. */
+		options.in_turn = options.in_turn && request->random == 0;
 		options.progress = progress;
 		options.context = &position;
 		options.stop = was_interrupted;
@@ -53,7 +57,7 @@ int run_cases(const struct plan *plan, const struct request *request)
 		}
 		end_progress();
 		print_row(c);
-		if (c->result.verdict == VERDICT_PASSED)
+		if (is_good(c->result.verdict))
 			continue;
 		if (is_expected(c) && !request->named)
 			continue;
@@ -110,6 +114,7 @@ int replay_case(const char *token, bool steadfast)
 		       token);
 	options = options_for(&c, steadfast);
 	options.choices = field[5];
+	options.in_turn = false; /* there is one, whoever is who */
 	scenario_check(c.scenario, c.type, c.threads, c.episodes, &options, &c.result);
 	print_header();
 	print_row(&c);
