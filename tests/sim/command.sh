@@ -82,6 +82,16 @@ repeat=$(sed -n 's/^repeat it with: pawl check //p' out)
 expect 1 $repeat
 says out '^lost wake-up:'
 
+# Several at a time: the same rows in the same order, traces and all.
+expect 1 tas hemlock-ah ticket --jobs 1
+sed 's/ *[0-9]*\.[0-9]* / /' out > first
+expect 1 tas hemlock-ah ticket --jobs 3
+sed 's/ *[0-9]*\.[0-9]* / /' out > second
+if ! diff first second; then
+	echo "--jobs 3 says something else than --jobs 1"
+	failed=1
+fi
+
 expect 1 mcs --threads 3 --episodes 2 --limit 100 --scenario sections
 says out 'limit reached'
 says out 'raise --limit'

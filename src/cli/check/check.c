@@ -69,6 +69,8 @@ int check_main(int argc, char **argv)
 		 parse_text, &request.replay},
 		{"load", "FILE", "check the locks in a shared object instead", parse_text,
 		 &request.load},
+		{"jobs", "N", "so many cases at a time (as many as CPUs)", parse_positive,
+		 &request.jobs},
 		{"repeat", "N", "explore each case N times, to measure speed",
 		 parse_positive, &request.repeat},
 		{"steadfast", NULL, "waits that may give up now and then never do",
