@@ -23,6 +23,7 @@ enum verdict {
 	VERDICT_REFUSED,
 	VERDICT_LIMIT,
 	VERDICT_NOTHING,
+	VERDICT_NONE_SEEN,
 };
 
 const char *verdict_name(enum verdict verdict);
@@ -44,6 +45,8 @@ struct options {
 	uint64_t limit;		/* executions, blocked ones included; 0 = none */
 	bool keep_trace;	/* describe a failure on `trace` */
 	const char *choices;	/* repeat this execution only */
+	uint64_t random;	/* so many executions at random; 0 = all there are */
+	uint64_t seed;		/* of these */
 	bool steadfast;		/* bounded waits never end without a change */
 	int early;		/* bounded waits of a thread that end at any time */
 	bool in_turn;		/* what explore_in_turn says */

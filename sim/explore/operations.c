@@ -64,9 +64,11 @@ static uint64_t read_operation(struct search *s, enum operation operation,
 			break;
 		search_note_event(s, id, INITIAL);
 		/* Only another thread's write, or a new round, goes on from here. */
-		while (s->self->position > s->graph.settled[t])
+		while (s->self->position > s->graph.settled[t] &&
+		       s->self->position > event_index(id))
 			search_pause(s, THREAD_BLOCKED);
-		look = (s->graph.tired >> t & 1) != 0 ? LOOK_LAST : LOOK_AGAIN;
+		if (s->self->position > event_index(id)) /* not taken back */
+			look = (s->graph.tired >> t & 1) != 0 ? LOOK_LAST : LOOK_AGAIN;
 	}
 	value = e->value;
 	if (e->exclusive) {
@@ -104,6 +106,8 @@ static bool choose(struct search *s, enum operation operation, const void *site)
 		graph_set_other(&s->graph, t, e);
 		if (s->guide != NULL) {
 			e->value = (uint64_t)token_choice(s);
+		} else if (s->at_random) {
+			e->value = random_below(s, 2);
 		} else {
 			e->value = 1;
 			search_push(s, &s->graph);

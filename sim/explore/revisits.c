@@ -5,6 +5,13 @@
 
 #include <string.h>
 
+/* Of the ways to go on the first is taken; or any, each as likely as the others. */
+static bool takes_it(struct search *s, unsigned *ways)
+{
+	++*ways;
+	return s->at_random ? random_below(s, *ways) == 0 : *ways == 1;
+}
+
 /* Reads. */
 
 /*
@@ -27,6 +34,7 @@ struct event *search_add_read(struct search *s, struct event event)
 	struct event *e = search_append(s, t, event);
 	int least = graph_floor(&s->graph, event_name(t, s->graph.length[t] - 1));
 	int most = s->graph.written[l], rank, chosen = -1;
+	unsigned ways = 0;
 
 	if (s->guide != NULL) {
 		chosen = most - token_choice(s);
@@ -40,14 +48,14 @@ struct event *search_add_read(struct search *s, struct event event)
 		if (!outcome.ends && rank != most)
 			continue; /* waiting on an old value shows nothing */
 		if (outcome.writes && graph_is_joined(&s->graph, l, rank) &&
-		    !worth_contesting(s, l, rank, last))
+		    (s->at_random || !worth_contesting(s, l, rank, last)))
 			continue;
 		graph_set_read(&s->graph, t, e, from);
 		/* The last write can always be read. */
 		if (rank != most && graph_must_check(&s->graph, e, s->options->model) &&
 		    !graph_allowed(&s->graph, s->options->model))
 			continue;
-		if (chosen < 0)
+		if (takes_it(s, &ways))
 			chosen = rank;
 		else
 			search_push(s, &s->graph);
@@ -174,6 +182,7 @@ struct event *search_add_write(struct search *s, struct event event, bool exclus
 	struct event *e = search_append(s, t, event);
 	event_id id = event_name(t, s->graph.length[t] - 1);
 	int least = graph_floor(&s->graph, id), rank = s->graph.written[l], chosen = -1;
+	unsigned ways = 0;
 
 	if (s->graph.written[l] == MAX_WRITES)
 		explore_fail(VERDICT_LIMIT, "more than %d writes to a word; %s",
@@ -186,7 +195,7 @@ struct event *search_add_write(struct search *s, struct event event, bool exclus
 		if (chosen < least)
 			chosen = rank;
 	} else {
-		if (event.operation != OP_PLAIN_STORE && !s->tracing)
+		if (event.operation != OP_PLAIN_STORE && !s->tracing && !s->at_random)
 			revisit_all(s, id);
 		if (exclusive)
 			rank = least = graph_rank(&s->graph, last->from);
@@ -200,7 +209,7 @@ struct event *search_add_write(struct search *s, struct event event, bool exclus
 			if (rank == s->graph.written[l] - 1 ||
 			    !graph_must_check(&s->graph, e, s->options->model) ||
 			    graph_allowed(&s->graph, s->options->model)) {
-				if (chosen < 0)
+				if (takes_it(s, &ways))
 					chosen = rank;
 				else
 					search_push(s, &s->graph);
@@ -214,6 +223,8 @@ struct event *search_add_write(struct search *s, struct event event, bool exclus
 		search_stop(s);
 	}
 	graph_insert(&s->graph, id, chosen + 1);
+	if (s->at_random)
+		random_wake(s, l);
 	s->self->position++;
 	token_record(s, t, e);
 	return e;

@@ -34,6 +34,7 @@
  */
 #include "search.h"
 
+#include <sim/cores/visited.h>
 #include <sim/fiber.h>
 #include <sim/runtime.h>
 
@@ -66,6 +67,7 @@ const char *verdict_name(enum verdict verdict)
 		"refused",
 		"limit reached",
 		"nothing executed",
+		"no failure seen",
 	};
 
 	return names[verdict];
@@ -81,7 +83,7 @@ void search_push(struct search *s, struct graph *g)
 {
 	size_t size = (graph_packed_size(g) + 7) & ~(size_t)7;
 
-	if (s->tracing || s->guide != NULL)
+	if (s->tracing || s->guide != NULL || s->at_random)
 		return;
 	if (s->pending.used + size + sizeof(size) > s->pending.size) {
 		s->pending.size = 2 * (s->pending.used + size + sizeof(size));
@@ -200,18 +202,22 @@ static bool can_move(struct search *s, int t)
 
 static int next_thread(struct search *s)
 {
+	bool movable[MAX_THREADS];
 	int t, found = -1;
 
 	if (s->guide != NULL && token_thread(s) >= 0 &&
 	    token_thread(s) < s->graph.threads && can_move(s, token_thread(s)))
 		return token_thread(s);
 	for (t = s->graph.threads - 1; t >= 0; t--) {
-		if (!can_move(s, t))
+		movable[t] = can_move(s, t);
+		if (!movable[t])
 			continue;
 		if (search_owes_write(s, t))
 			return t;
 		found = t;
 	}
+	if (s->at_random && found >= 0)
+		return random_thread(s, movable);
 	if (s->guide != NULL && found >= 0)
 		s->guide = ""; /* it does not fit the program: go on without */
 	return found;
@@ -324,6 +330,18 @@ static void quiesce(struct search *s)
 			     lost ? ": what it waits for came and was overwritten" : "");
 }
 
+/* A complete graph; at random it may be one that was met before. */
+static void count_execution(struct search *s)
+{
+	if (s->at_random && !random_is_new(s)) {
+		s->result->blocked++;
+		return;
+	}
+	s->result->executions++;
+	if (s->options->each != NULL)
+		s->options->each(s->options->context, &s->graph);
+}
+
 static void run(struct search *s)
 {
 	int t;
@@ -359,21 +377,15 @@ static void run(struct search *s)
 		return;
 	}
 	if (s->stopped && s->result->verdict == VERDICT_PASSED &&
-	    s->options->stuck_is_complete) {
-		s->result->executions++;
-		if (s->options->each != NULL)
-			s->options->each(s->options->context, &s->graph);
-	}
+	    s->options->stuck_is_complete)
+		count_execution(s);
 	if (s->stopped)
 		return;
 	admission_check(s);
 	if (!s->stopped && s->program->finished != NULL)
 		s->program->finished(s->program->context);
-	if (!s->stopped) {
-		s->result->executions++;
-		if (s->options->each != NULL)
-			s->options->each(s->options->context, &s->graph);
-	}
+	if (!s->stopped)
+		count_execution(s);
 }
 
 static double now(void)
@@ -497,6 +509,41 @@ static void search_all(struct search *s)
 		describe(s);
 }
 
+/* As many executions as are wanted, at random. A run that is cut is left out. */
+static void search_at_random(struct search *s)
+{
+	double start = now();
+	uint64_t runs;
+
+	visited_clear();
+	s->at_random = true;
+	for (runs = 0; runs < s->options->random; runs++) {
+		do { /* again, if a word turned out to be atomic */
+			s->restart = false;
+			graph_clear(&s->graph, s->program->threads);
+			random_begin(s, runs);
+			run(s);
+		} while (s->restart);
+		if (s->result->verdict != VERDICT_PASSED)
+			break;
+		if (s->options->stop != NULL && s->options->stop()) {
+			stop_at_limit(s, "stopped after %llu executions",
+				      (unsigned long long)runs);
+			break;
+		}
+		if (s->options->progress != NULL && runs % 8192 == 8191)
+			s->options->progress(s->options->context, runs, now() - start);
+	}
+	s->at_random = false;
+	s->result->seconds = now() - start;
+	visited_clear();
+	if (s->result->verdict == VERDICT_PASSED)
+		s->result->verdict = s->result->executions > 0 ? VERDICT_NONE_SEEN
+							       : VERDICT_NOTHING;
+	else if (s->result->verdict != VERDICT_LIMIT)
+		describe(s);
+}
+
 /* Searches that are not in use; each keeps its memory, its fibers and its number. */
 static struct search *idle;
 
@@ -537,7 +584,10 @@ void explore(const struct program *program, const struct options *options,
 	memory_forget(s->memory);
 	s->most_steps = MAX_STEPS;
 	s->cut = false;
-	search_all(s);
+	if (options->random != 0 && options->choices == NULL)
+		search_at_random(s);
+	else
+		search_all(s);
 	memory_reset(s->memory);
 	sim_engine = outer_engine;
 	current_search = outer;

@@ -7,6 +7,7 @@
  *   operations.c  what that thread calls
  *   accesses.c    races, and memory that is gone
  *   revisits.c    reads and writes, and all the graphs they lead to
+ *   random.c      or one of these, by dice
  *   admission.c   sections and their order
  *   token.c       an execution as text
  *   trace.c       and in words
@@ -111,6 +112,10 @@ struct search {
 	int most_steps; /* of a thread; a run that takes more is left */
 	bool cut;	/* and that has happened */
 
+	bool at_random; /* one way at a time, by dice */
+	uint64_t dice;
+	int turn_of; /* whose event comes next; -1 = nobody's yet */
+
 	const char *guide; /* the execution to be repeated, or NULL */
 	char *record;	   /* the one being recorded, or NULL */
 	size_t recorded;
@@ -180,6 +185,21 @@ const char *access_place(struct search *s, const void *p);
 
 struct event *search_add_read(struct search *s, struct event event);
 struct event *search_add_write(struct search *s, struct event event, bool exclusive);
+
+/* random.c: with at_random. */
+
+/* A number below n. */
+unsigned random_below(struct search *s, unsigned n);
+/* Before each run. */
+void random_begin(struct search *s, uint64_t run);
+/* Gives one of these the next turn; -1 if there is none. */
+int random_thread(struct search *s, const bool *can_move);
+/* Whether the running thread may do its next event, and then no more. */
+bool random_takes_turn(struct search *s);
+/* Whoever waits for this word looks again. */
+void random_wake(struct search *s, int location);
+/* Whether a complete graph is seen for the first time. */
+bool random_is_new(struct search *s);
 
 /* admission.c */
 

@@ -136,6 +136,8 @@ struct event *search_next_event(struct search *s, bool plain)
 		} else if (!plain && s->guide != NULL && token_thread(s) >= 0 &&
 			   token_thread(s) != t) {
 			search_pause(s, THREAD_FRONTIER);
+		} else if (s->at_random && !plain && !random_takes_turn(s)) {
+			search_pause(s, THREAD_FRONTIER);
 		} else {
 			break;
 		}

@@ -61,11 +61,36 @@ expect 1 --replay "$token"
 says out '^use after free:'
 says out 'hemlock.h:.*HERE'
 
+# At random: the same seed finds the same, and a failure is repeated by its token.
+expect 0 mcs --scenario sections --threads 3 --random 5000
+says out ' 66 .* no failure seen$'
+expect 1 hemlock-ah --scenario destroy --random 1000 --seed 3
+cp out first
+expect 1 hemlock-ah --scenario destroy --random 1000 --seed 3
+if [ "$(grep repeat first)" != "$(grep repeat out)" ]; then
+	echo "the same seed found something else"
+	failed=1
+fi
+token=$(sed -n 's/^repeat it with: pawl check --replay //p' out)
+expect 1 --replay "$token"
+says out '^use after free:'
+refuses "nothing to check" lease --random 10
+
 # What it prints to repeat a failure repeats it, options and all.
 expect 1 hapax --scenario chained --steadfast
 repeat=$(sed -n 's/^repeat it with: pawl check //p' out)
 expect 1 $repeat
 says out '^lost wake-up:'
+
+# Several at a time: the same rows in the same order, traces and all.
+expect 1 tas hemlock-ah ticket --jobs 1
+sed 's/ *[0-9]*\.[0-9]* / /' out > first
+expect 1 tas hemlock-ah ticket --jobs 3
+sed 's/ *[0-9]*\.[0-9]* / /' out > second
+if ! diff first second; then
+	echo "--jobs 3 says something else than --jobs 1"
+	failed=1
+fi
 
 expect 1 mcs --threads 3 --episodes 2 --limit 100 --scenario sections
 says out 'limit reached'

@@ -116,6 +116,66 @@ static void hazards_are_those_of_the_definition(void **state)
 	judge_all(MODEL_WEAK, true, 2000);
 }
 
+/* Whether what was found is among what is expected; both are sorted. */
+static bool all_expected(size_t expected_count)
+{
+	size_t i, j = 0;
+
+	for (i = 0; i < found_count; i++) {
+		while (j < expected_count && expected[j] < found[i])
+			j++;
+		if (j == expected_count || expected[j] != found[i])
+			return false;
+	}
+	return true;
+}
+
+/* Of small programs all of them come up; of larger ones nothing else does. */
+static void judge_chance(uint64_t seed, int threads, enum model model)
+{
+	enum { SMALL = 12, RUNS = 1500 };
+	static struct result result;
+	struct reference reference = {.hashes = expected, .room = ROOM};
+	struct small_program program;
+	int early = (int)(seed & 1);
+	struct options options = {
+		.model = model,
+		.early = early,
+		.stuck_is_complete = true,
+		.each = collect,
+		.random = RUNS,
+		.seed = seed,
+	};
+
+	make_program(&program, seed, threads, false);
+	found_count = 0;
+	explore_program(&program, &options, &result);
+	reference_explore(&program, model, early, &reference);
+	qsort(expected, reference.count, sizeof(*expected), compare);
+	qsort(found, found_count, sizeof(*found), compare);
+	if (result.verdict != VERDICT_NONE_SEEN || !all_expected(reference.count) ||
+	    (reference.count <= SMALL && found_count != reference.count))
+		fail_msg("program %llu of %d threads, model %d, at random: %s, %zu "
+			 "executions of %zu",
+			 (unsigned long long)seed, threads, (int)model,
+			 verdict_name(result.verdict), found_count, reference.count);
+	executions += found_count;
+}
+
+static void random_executions_are_those_of_the_definition(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	executions = 0;
+	for (seed = 0; seed < scale(100); seed++) {
+		judge_chance(seed, 2, MODEL_WEAK);
+		judge_chance(seed, 2, MODEL_TSO);
+		judge_chance(seed, 3, MODEL_WEAK);
+	}
+	print_message("%llu executions, 0 differences\n", (unsigned long long)executions);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -123,6 +183,7 @@ int main(void)
 		cmocka_unit_test(tso_executions_are_those_of_the_definition),
 		cmocka_unit_test(sc_executions_are_those_of_the_definition),
 		cmocka_unit_test(hazards_are_those_of_the_definition),
+		cmocka_unit_test(random_executions_are_those_of_the_definition),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,10 +12,10 @@
 #include <stdbool.h>
 
 /* A token of the search behind what it belongs to. */
-enum { MAX_LOCKS = 128, CASE_TOKEN_SIZE = TOKEN_SIZE + 128 };
+enum { MAX_LOCKS = 128, MAX_JOBS = 256, CASE_TOKEN_SIZE = TOKEN_SIZE + 128 };
 
 struct request {
-	int threads, episodes, limit, repeat; /* 0 = not given */
+	int threads, episodes, limit, repeat, random, seed, jobs; /* 0 = not given */
 	enum model model;
 	const char *scenario, *json, *replay, *load;
 	bool list, full, steadfast;
@@ -60,12 +60,27 @@ void plan_cases(struct plan *plan, const struct request *request);
 /* How a case is to be explored. */
 struct options options_for(const struct check_case *c, bool steadfast);
 
+/* Whether a verdict says that nothing is wrong: of all executions, or of those that
+ * were asked for. */
+bool is_good(enum verdict verdict);
+
 /* Whether this many threads can run it. */
 bool case_fits(const struct scenario *scenario, int threads);
 
 /* run.c: both return the exit status. */
 int run_cases(const struct plan *plan, const struct request *request);
 int replay_case(const char *token, bool steadfast);
+
+/* Explores one case, and leaves its result there; `progress` may be NULL. */
+struct position;
+void explore_case(struct check_case *c, const struct request *request,
+		  struct position *position);
+
+/* jobs.c: explores the cases of a plan in processes of their own, so many at most at
+ * a time, and reports them in the order of the plan. Returns how many there were: all,
+ * if it was not interrupted. */
+size_t run_jobs(const struct plan *plan, const struct request *request, int most,
+		void (*report)(struct check_case *c, void *context), void *context);
 
 /* report.c */
 bool find_model(const char *name, enum model *model);

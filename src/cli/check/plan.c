@@ -111,6 +111,8 @@ void plan_cases(struct plan *plan, const struct request *request)
 			if (request->scenario != NULL &&
 			    strcmp(request->scenario, scenario->name) != 0)
 				continue;
+			if (request->random != 0 && scenario->cores != NULL)
+				continue; /* which has states, and no executions */
 			if (request->threads != 0 || request->episodes != 0)
 				add_case(plan, type, scenario,
 					 request->threads != 0 ? request->threads

@@ -41,9 +41,14 @@ void print_header(void)
 	       "episodes", "model", "executions", "seconds", "verdict");
 }
 
+bool is_good(enum verdict verdict)
+{
+	return verdict == VERDICT_PASSED || verdict == VERDICT_NONE_SEEN;
+}
+
 bool is_expected(const struct check_case *c)
 {
-	return c->result.verdict != VERDICT_PASSED &&
+	return !is_good(c->result.verdict) &&
 	       c->result.verdict == c->scenario->expected(c->type);
 }
 

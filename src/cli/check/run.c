@@ -2,6 +2,7 @@
 /* Runs cases, or repeats one execution of one. */
 #include "cli/check/check.h"
 
+#include "cli/common/context.h"
 #include "cli/common/interrupt.h"
 #include "cli/common/locks.h"
 #include "cli/common/options.h"
@@ -25,55 +26,96 @@ static void progress(void *context, uint64_t executions, double seconds)
 		      (unsigned long long)executions, (double)executions / seconds);
 }
 
+void explore_case(struct check_case *c, const struct request *request,
+		  struct position *position)
+{
+	struct options options = options_for(c, request->steadfast);
+	int times;
+
+	options.limit = (uint64_t)request->limit;
+	options.random = (uint64_t)request->random;
+	options.seed = (uint64_t)request->seed;
+	/* Of executions by chance hardly any would be in turn. */
+	options.in_turn = options.in_turn && request->random == 0;
+	options.progress = position != NULL ? progress : NULL;
+	options.context = position;
+	options.stop = was_interrupted;
+	for (times = 0; times < request->repeat && !was_interrupted(); times++) {
+		free(c->result.trace);
+		scenario_check(c->scenario, c->type, c->threads, c->episodes, &options,
+			       &c->result);
+	}
+}
+
+/* What all cases come to. */
+struct account {
+	const struct request *request;
+	uint64_t executions;
+	double seconds;
+	int status;
+};
+
+static void report_case(struct check_case *c, void *context)
+{
+	struct account *account = context;
+	uint64_t times = (uint64_t)account->request->repeat;
+
+	account->executions += times * (c->result.executions + c->result.blocked);
+	account->seconds += (double)times * c->result.seconds;
+	print_row(c);
+	if (is_good(c->result.verdict) || (is_expected(c) && !account->request->named))
+		return;
+	print_failure(c, account->request->steadfast);
+	account->status = 1;
+}
+
+/* As many as there are CPUs; one where speed is measured. */
+static int jobs_for(const struct request *request)
+{
+	int most = request->jobs != 0 ? request->jobs : usable_cpus();
+
+	if (request->jobs == 0 && request->repeat > 1)
+		return 1;
+	return most < MAX_JOBS ? most : MAX_JOBS;
+}
+
 int run_cases(const struct plan *plan, const struct request *request)
 {
-	uint64_t executions = 0;
-	double seconds = 0;
-	int status = 0, times;
+	struct account account = {.request = request};
+	int jobs = jobs_for(request);
+	double start = now();
 	size_t i;
 
 	catch_interrupt();
 	print_header();
-	for (i = 0; i < plan->count && !was_interrupted(); i++) {
-		struct check_case *c = &plan->cases[i];
-		struct position position = {i, plan->count, c};
-		struct options options = options_for(c, request->steadfast);
+	if (jobs > 1 && plan->count > 1) {
+		i = run_jobs(plan, request, jobs, report_case, &account);
+	} else {
+		for (i = 0; i < plan->count && !was_interrupted(); i++) {
+			struct check_case *c = &plan->cases[i];
+			struct position position = {i, plan->count, c};
 
-		options.limit = (uint64_t)request->limit;
-		options.progress = progress;
-		options.context = &position;
-		options.stop = was_interrupted;
-		show_progress(i, plan->count, "%s, %s", c->type->name, c->scenario->name);
-		for (times = 0; times < request->repeat && !was_interrupted(); times++) {
-			free(c->result.trace);
-			scenario_check(c->scenario, c->type, c->threads, c->episodes,
-				       &options, &c->result);
-			executions += c->result.executions + c->result.blocked;
-			seconds += c->result.seconds;
+			show_progress(i, plan->count, "%s, %s", c->type->name,
+				      c->scenario->name);
+			explore_case(c, request, &position);
+			end_progress();
+			report_case(c, &account);
 		}
-		end_progress();
-		print_row(c);
-		if (c->result.verdict == VERDICT_PASSED)
-			continue;
-		if (is_expected(c) && !request->named)
-			continue;
-		print_failure(c, request->steadfast);
-		status = 1;
 	}
 	if (was_interrupted()) {
 		warn("interrupted in case %zu of %zu; the others were not checked", i,
 		     plan->count);
-		status = EXIT_INTERRUPTED;
+		account.status = EXIT_INTERRUPTED;
 	}
 	fprintf(stderr, "%zu cases, %llu executions in %.2f s: %.0f executions/s\n", i,
-		(unsigned long long)executions, seconds,
-		(double)executions / (seconds > 0 ? seconds : 1));
+		(unsigned long long)account.executions, now() - start,
+		(double)account.executions / (account.seconds > 0 ? account.seconds : 1));
 	if (request->json != NULL)
 		write_result_file(describe_cases(plan->cases, i));
 	for (i = 0; i < plan->count; i++)
 		free(plan->cases[i].result.trace);
 	free(plan->cases);
-	return status;
+	return account.status;
 }
 
 /* Repeats one execution; the token says which. */
@@ -110,6 +152,7 @@ int replay_case(const char *token, bool steadfast)
 		       token);
 	options = options_for(&c, steadfast);
 	options.choices = field[5];
+	options.in_turn = false; /* there is one, whoever is who */
 	scenario_check(c.scenario, c.type, c.threads, c.episodes, &options, &c.result);
 	print_header();
 	print_row(&c);
