@@ -24,9 +24,17 @@
 
 #define RUNNER "pawl-check-program"
 
-/* -O1: a loop stays one loop, and a line one line. */
-static const char *const compile_flags[] = {"-O1", "-g", "-fPIC", "-fsanitize=thread",
-					    "-U_FORTIFY_SOURCE"};
+/* -O1: a loop stays one loop, and a line one line. Copies are calls, which we see. */
+static const char *const compile_flags[] = {
+	"-O1",
+	"-g",
+	"-fPIC",
+	"-fsanitize=thread",
+	"-U_FORTIFY_SOURCE",
+	"-fno-builtin-memset",
+	"-fno-builtin-memcpy",
+	"-fno-builtin-memmove",
+};
 /* Where it is loaded is then the same every time. */
 static const char *const link_flags[] = {"-shared", "-Wl,-Ttext-segment=0x500000000000"};
 
@@ -139,7 +147,9 @@ static bool only_hints(const char *line)
 	for (i = 0; i < sizeof(hints) / sizeof(*hints); i++)
 		if (strcmp(text, hints[i]) == 0)
 			return true;
-	return n == 0 || strncmp(text, "//", 2) == 0;
+	/* Or it is the compiler's own: line numbers and labels between two. */
+	return n == 0 || strncmp(text, "//", 2) == 0 || strncmp(text, ".loc ", 5) == 0 ||
+	       strncmp(text, ".L", 2) == 0;
 }
 
 /* The compiler marks what came from asm(): #APP, the line, the text, #NO_APP. */
