@@ -113,7 +113,7 @@ void lines_find(const void *site, char *to, size_t size)
 {
 	Dwarf_Addr address = (Dwarf_Addr)(uintptr_t)site - 1, bias;
 	Dwfl_Module *module;
-	Dwfl_Line *place;
+	Dwarf_Line *place;
 	Dwarf_Die *unit;
 	const char *file;
 	int line;
@@ -126,12 +126,16 @@ void lines_find(const void *site, char *to, size_t size)
 	module = dwfl_addrmodule(dwfl, address);
 	if (module == NULL)
 		return;
-	place = dwfl_module_getsrc(module, address);
-	if (place == NULL)
-		return;
-	file = dwfl_lineinfo(place, NULL, &line, NULL, NULL, NULL);
 	unit = dwfl_module_addrdie(module, address, &bias);
-	if (file != NULL && unit != NULL)
+	if (unit == NULL) /* clang writes no table of addresses: try them all */
+		while ((unit = dwfl_module_nextcu(module, unit, &bias)) != NULL)
+			if (dwarf_haspc(unit, address - bias) > 0)
+				break;
+	place = unit == NULL ? NULL : dwarf_getsrc_die(unit, address - bias);
+	if (place == NULL || dwarf_lineno(place, &line) != 0)
+		return;
+	file = dwarf_linesrc(place, NULL, NULL);
+	if (file != NULL)
 		leave_seam(unit, address - bias, &file, &line);
 	if (file != NULL)
 		snprintf(to, size, "%s:%d", last_part(file), line);

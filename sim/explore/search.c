@@ -44,7 +44,7 @@
 #include <time.h>
 
 enum {
-	STACK = 1 << 16,
+	STACK = 1 << 18,   /* libdw, which names places, wants much */
 	CUT_RUNS = 100000, /* how long to look on where runs were cut */
 };
 

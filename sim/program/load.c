@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/single_threaded.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -238,6 +239,7 @@ void load_program(const char *path)
 			constructors = (void (**)(int, char **, char **))(
 				(char *)loaded->l_addr + entry->d_un.d_ptr);
 	dl_iterate_phdr(find_segments, NULL);
+	__libc_single_threaded = 0; /* the C++ library asks */
 	redirect(loaded, true);
 	for (map = loaded; map != NULL; map = map->l_next)
 		if (strstr(map->l_name, "/libstdc++.so") != NULL ||

@@ -179,9 +179,10 @@ void *memory_allocate(struct memory *m, int thread, size_t size, size_t alignmen
 	size_t at = (m->used[heap] + alignment - 1) & ~(alignment - 1);
 
 	/* A word between blocks, so that an overrun is not a neighbour's. */
-	if (size > HEAP || at + size + 8 > HEAP || m->block_count[heap] == BLOCKS)
+	if (size > HEAP || at + size + 16 > HEAP || m->block_count[heap] == BLOCKS)
 		return NULL;
-	m->used[heap] = at + size + 8;
+	m->used[heap] = ((at + size + 7) & ~(size_t)7) + 8;
+	m->world_words[((size_t)heap * HEAP + m->used[heap]) / 8 - 1].guard = m->run;
 	m->blocks[heap][m->block_count[heap]++] = (struct block){.offset = (uint32_t)at,
 								 .size = (uint32_t)size};
 	return m->world + (size_t)heap * HEAP + at;
@@ -234,7 +235,8 @@ struct place place_find(struct memory *m, const void *p)
 
 	if (offset < WORLD) {
 		place.word = fresh(m, &m->world_words[offset / 8]);
-		if (offset < SHADOWS && offset % HEAP >= m->used[offset / HEAP])
+		if (offset < SHADOWS && (offset % HEAP >= m->used[offset / HEAP] ||
+					 place.word->guard == m->run))
 			place.state = MEMORY_UNKNOWN;
 		else if (place.word->freed == m->run)
 			place.state = MEMORY_FREED;

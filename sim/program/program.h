@@ -61,6 +61,7 @@ enum { NO_ATOMIC = 0, INSIDE = 0xff };
 struct word {
 	uint32_t run;	/* in which the clocks were written */
 	uint32_t freed; /* in which it was freed */
+	uint32_t guard; /* in which it lay between two blocks */
 	uint8_t parts;
 	uint8_t width[8]; /* of the atomic that begins here; INSIDE one; NO_ATOMIC */
 	uint8_t location[8];

@@ -47,11 +47,11 @@ static void check(const struct lock *lock)
 	assert(guarded == THREADS * SECTIONS);
 }
 
-#define LOCK(name)                                                        \
-	void check_##name(void)                                           \
-	{                                                                 \
+#define LOCK(name)                                                            \
+	void check_##name(void)                                               \
+	{                                                                     \
 		static const struct lock lock = {name##_lock, name##_unlock}; \
-		check(&lock);                                             \
+		check(&lock);                                                 \
 	}
 
 /* Ticket. */
@@ -132,8 +132,8 @@ static void cas_lock(int me)
 	int free = 0;
 
 	(void)me;
-	while (!atomic_compare_exchange_weak_explicit(&word, &free, 1, memory_order_acquire,
-						      memory_order_relaxed))
+	while (!atomic_compare_exchange_weak_explicit(
+		&word, &free, 1, memory_order_acquire, memory_order_relaxed))
 		free = 0;
 }
 #define cas_unlock ttas_unlock
