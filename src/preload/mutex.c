@@ -42,19 +42,11 @@ static bool is_mine(const struct mutex *m)
 	return m->owner == my_id();
 }
 
-/* For a profile: the caller has the bare lock, by a call that returns to site. */
-static void note_holder(struct mutex *m, const void *site)
-{
-	profile_acquired(m, PROFILE_MUTEX, site);
-	if (likely(profile_mine != NULL))
-		*mutex_holder(m) = (uint32_t)profile_get(&profile_mine->number);
-}
-
 /* The caller has the bare lock: makes it the owner. */
 static void own(struct mutex *m, const void *site)
 {
 	if (unlikely(profile_on))
-		note_holder(m, site);
+		profile_acquired(m, PROFILE_MUTEX, site);
 	if (!mutex_has_owner(m))
 		return;
 	m->owner = my_id();
@@ -142,7 +134,7 @@ int mutex_unlock(struct mutex *m, const void *site)
 		m->owner = 0;
 	}
 	if (unlikely(profile_on))
-		profile_leaves(m, *mutex_holder(m), site);
+		profile_leaves(m, lock_owner(m), site);
 	lock_give(m);
 	if (unlikely(profile_on))
 		profile_left();
@@ -276,7 +268,6 @@ static __attribute__((noinline)) int lock_profiled(struct mutex *m, const void *
 {
 	if (unlikely(profile_mine == NULL) || !pawl_mutex_trylock(&m->normal))
 		return mutex_lock(m, site);
-	m->holder = (uint32_t)profile_get(&profile_mine->number);
 	return profile_acquired(m, PROFILE_MUTEX, site);
 }
 
@@ -293,7 +284,6 @@ static __attribute__((noinline)) int lock_owned_profiled(struct mutex *m,
 	m->owner = id;
 	if (recursive)
 		m->depth = 1;
-	m->owned_holder = (uint32_t)profile_get(&profile_mine->number);
 	return profile_acquired(m, PROFILE_MUTEX, site);
 }
 
