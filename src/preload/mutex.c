@@ -266,8 +266,20 @@ static __attribute__((noinline)) int unlock_errorcheck(struct mutex *m, const vo
 
 static __attribute__((noinline)) int lock_profiled(struct mutex *m, const void *site)
 {
-	if (unlikely(profile_mine == NULL) || !pawl_mutex_trylock(&m->normal))
+	/* Without a look before, which would fetch the line twice. */
+	if (unlikely(profile_mine == NULL) ||
+	    !pawl_cas_acquire(&m->normal.word, 0,
+			      pawl_mutex_me())) /* [A] of pawl/mutex.h */
 		return mutex_lock(m, site);
+	return profile_acquired(m, PROFILE_MUTEX, site);
+}
+
+static __attribute__((noinline)) int try_profiled(struct mutex *m, const void *site)
+{
+	if (unlikely(profile_mine == NULL))
+		return mutex_trylock(m, site);
+	if (!pawl_mutex_trylock(&m->normal))
+		return EBUSY;
 	return profile_acquired(m, PROFILE_MUTEX, site);
 }
 
@@ -344,8 +356,13 @@ EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex)
 {
 	struct mutex *m = ours(mutex);
 
-	if (unlikely((m->kind | not_plain) != 0))
+	int kind = m->kind | not_plain;
+
+	if (unlikely(kind != 0)) {
+		if (kind == PROFILED)
+			return try_profiled(m, SITE);
 		return mutex_trylock(m, SITE);
+	}
 	return pawl_mutex_trylock(&m->normal) ? 0 : EBUSY;
 }
 
