@@ -112,6 +112,11 @@ static struct pawl_mutex *plain(struct mutex *m)
 	return mutex_has_owner(m) ? &m->owned : &m->normal;
 }
 
+uint64_t lock_owner(struct mutex *m)
+{
+	return pawl_load_relaxed(&plain(m)->word); /* Relaxed: a hint */
+}
+
 struct pawl_mutex *lock_queue(struct mutex *m)
 {
 	return is_default ? plain(m) : NULL;
@@ -347,7 +352,7 @@ static void take_profiled(struct mutex *m, const void *site)
 		profile_order(m, site);
 	if (try_any(m))
 		return;
-	profile_wait(m, PROFILE_MUTEX, *mutex_holder(m), site);
+	profile_wait(m, PROFILE_MUTEX, lock_owner(m), site);
 	take_any(m);
 	profile_waited();
 }
@@ -386,7 +391,7 @@ int lock_take_until(struct mutex *m, clockid_t clock, const struct timespec *tim
 	if (unlikely(stats_on))
 		since = stats_waiting(m, site);
 	if (unlikely(profile_on))
-		profile_wait(m, PROFILE_MUTEX, *mutex_holder(m), site);
+		profile_wait(m, PROFILE_MUTEX, lock_owner(m), site);
 	if (is_default)
 		error = pawl_mutex_timedlock(plain(m), clock, time);
 	else

@@ -42,19 +42,11 @@ static bool is_mine(const struct mutex *m)
 	return m->owner == my_id();
 }
 
-/* For a profile: the caller has the bare lock, by a call that returns to site. */
-static void note_holder(struct mutex *m, const void *site)
-{
-	profile_acquired(m, PROFILE_MUTEX, site);
-	if (likely(profile_mine != NULL))
-		*mutex_holder(m) = (uint32_t)profile_get(&profile_mine->number);
-}
-
 /* The caller has the bare lock: makes it the owner. */
 static void own(struct mutex *m, const void *site)
 {
 	if (unlikely(profile_on))
-		note_holder(m, site);
+		profile_acquired(m, PROFILE_MUTEX, site);
 	if (!mutex_has_owner(m))
 		return;
 	m->owner = my_id();
@@ -142,7 +134,7 @@ int mutex_unlock(struct mutex *m, const void *site)
 		m->owner = 0;
 	}
 	if (unlikely(profile_on))
-		profile_leaves(m, *mutex_holder(m), site);
+		profile_leaves(m, lock_owner(m), site);
 	lock_give(m);
 	if (unlikely(profile_on))
 		profile_left();
@@ -274,9 +266,20 @@ static __attribute__((noinline)) int unlock_errorcheck(struct mutex *m, const vo
 
 static __attribute__((noinline)) int lock_profiled(struct mutex *m, const void *site)
 {
-	if (unlikely(profile_mine == NULL) || !pawl_mutex_trylock(&m->normal))
+	/* Without a look before, which would fetch the line twice. */
+	if (unlikely(profile_mine == NULL) ||
+	    !pawl_cas_acquire(&m->normal.word, 0,
+			      pawl_mutex_me())) /* [A] of pawl/mutex.h */
 		return mutex_lock(m, site);
-	m->holder = (uint32_t)profile_get(&profile_mine->number);
+	return profile_acquired(m, PROFILE_MUTEX, site);
+}
+
+static __attribute__((noinline)) int try_profiled(struct mutex *m, const void *site)
+{
+	if (unlikely(profile_mine == NULL))
+		return mutex_trylock(m, site);
+	if (!pawl_mutex_trylock(&m->normal))
+		return EBUSY;
 	return profile_acquired(m, PROFILE_MUTEX, site);
 }
 
@@ -293,7 +296,6 @@ static __attribute__((noinline)) int lock_owned_profiled(struct mutex *m,
 	m->owner = id;
 	if (recursive)
 		m->depth = 1;
-	m->owned_holder = (uint32_t)profile_get(&profile_mine->number);
 	return profile_acquired(m, PROFILE_MUTEX, site);
 }
 
@@ -354,8 +356,13 @@ EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex)
 {
 	struct mutex *m = ours(mutex);
 
-	if (unlikely((m->kind | not_plain) != 0))
+	int kind = m->kind | not_plain;
+
+	if (unlikely(kind != 0)) {
+		if (kind == PROFILED)
+			return try_profiled(m, SITE);
 		return mutex_trylock(m, SITE);
+	}
 	return pawl_mutex_trylock(&m->normal) ? 0 : EBUSY;
 }
 

@@ -15,11 +15,10 @@
  *   16..19 __kind
  *   20..21 __spins    users       users       users
  *   22..23 __elision                          era
- *   24..39 __list     holder      pawl_mutex  body; or core, and context behind
+ *   24..39 __list                 pawl_mutex  body; or core, and context behind
  *                                             one of 8
  *
- * In a profile, holder is the number of the thread that has it; an owned one's stands
- * in bytes 0..3. Owned mutexes are the recursive and the errorcheck ones: programs look at their
+ * Owned mutexes are the recursive and the errorcheck ones: programs look at their
  * __owner, and some at __count, so these stay as well. users are threads in a
  * condition wait that will be back; era is explained in lock.c. The context is the
  * holder's alone, who copies it in and out: it need not be in one piece.
@@ -72,10 +71,7 @@ struct mutex {
 	union {
 		struct pawl_mutex normal;
 		struct {
-			union {
-				unsigned char context_0[CONTEXT_PIECE];
-				volatile uint32_t owned_holder;
-			};
+			unsigned char context_0[CONTEXT_PIECE];
 			uint32_t depth;
 			volatile uint32_t owner; /* thread id, 0 if none; see mutex.c */
 			unsigned char context_4[CONTEXT_PIECE];
@@ -86,7 +82,6 @@ struct mutex {
 	volatile uint16_t era; /* looked at by all: whole, and without order */
 	union {
 		struct pawl_mutex owned;
-		volatile uint32_t holder;
 		unsigned char core[16];
 		struct {
 			unsigned char small_core[8];
@@ -208,6 +203,9 @@ bool lock_try(struct mutex *m);
 int lock_take_until(struct mutex *m, clockid_t clock, const struct timespec *time,
 		    const void *site);
 void lock_give(struct mutex *m);
+/* With the default lock: whose it is, by the address of that thread's storage; 0 if
+ * nobody's. A hint. */
+uint64_t lock_owner(struct mutex *m);
 /* The queue that a waiter may be moved to; NULL if the lock has none. */
 struct pawl_mutex *lock_queue(struct mutex *m);
 
@@ -222,12 +220,6 @@ static inline bool mutex_has_owner(const struct mutex *m)
 	int type = m->kind & KIND_TYPE;
 
 	return type == PTHREAD_MUTEX_RECURSIVE_NP || type == PTHREAD_MUTEX_ERRORCHECK_NP;
-}
-
-/* In a profile: the number of the thread that holds m; a hint. */
-static inline volatile uint32_t *mutex_holder(struct mutex *m)
-{
-	return mutex_has_owner(m) ? &m->owned_holder : &m->holder;
 }
 
 int mutex_lock(struct mutex *m, const void *site);

@@ -121,9 +121,9 @@ static struct profile_thread *search_holder(const struct profile_thread *me,
 }
 
 /* Asks the holder of what t waits for to leave its stack when it lets go. */
-static void ask_holder(struct profile_thread *t, uint64_t lock, uint32_t number)
+static void ask_holder(struct profile_thread *t, uint64_t lock, uint64_t owner)
 {
-	struct profile_thread *holder = thread_of(number);
+	struct profile_thread *holder = profile_thread_of(owner);
 	int i = holder != NULL ? find_held(holder, lock) : -1;
 
 	if (i < 0) { /* it does not say, or is changing hands */
@@ -139,7 +139,7 @@ static void ask_holder(struct profile_thread *t, uint64_t lock, uint32_t number)
 	profile_set(&holder->asked, lock);
 }
 
-void profile_wait(const volatile void *lock, enum profile_kind kind, uint32_t holder,
+void profile_wait(const volatile void *lock, enum profile_kind kind, uint64_t owner,
 		  const void *site)
 {
 	struct profile_thread *t = mine();
@@ -154,12 +154,12 @@ void profile_wait(const volatile void *lock, enum profile_kind kind, uint32_t ho
 	profile_set(&t->site, pawl_address(site));
 	profile_set(&t->stack, 0);
 	profile_set(&t->weight, 0);
-	profile_set(&t->holder, holder);
+	profile_set(&t->holder, 0);
 	profile_set(&t->waiting_for, pawl_address(lock));
 	if (!is_sampled(t, now))
 		return;
 	if (kind != PROFILE_COND)
-		ask_holder(t, pawl_address(lock), holder);
+		ask_holder(t, pawl_address(lock), owner);
 	profile_set(&t->stack, profile_unwind(site, NULL));
 }
 
@@ -356,7 +356,7 @@ static void remove_held(struct profile_thread *t, int at)
 	profile_set(&t->depth, depth);
 }
 
-void profile_leaves(const volatile void *lock, uint32_t holder, const void *site)
+void profile_leaves(const volatile void *lock, uint64_t owner, const void *site)
 {
 	struct profile_thread *t = mine();
 	uint64_t name = pawl_address(lock);
@@ -372,5 +372,5 @@ void profile_leaves(const volatile void *lock, uint32_t holder, const void *site
 	if (at >= 0)
 		remove_held(t, at);
 	else
-		clear_of_other(thread_of(holder), name);
+		clear_of_other(profile_thread_of(owner), name);
 }

@@ -33,9 +33,9 @@ void profile_forked(void);
 /* A lock was initialised. */
 void profile_initialised(const volatile void *lock, const void *site);
 
-/* Around a wait. holder is the number of the thread that has the lock, 0 if nobody
- * knows. */
-void profile_wait(const volatile void *lock, enum profile_kind kind, uint32_t holder,
+/* Around a wait. owner is the address of the storage of the thread that has the lock,
+ * pawl_self(); 0 if the lock does not say. */
+void profile_wait(const volatile void *lock, enum profile_kind kind, uint64_t owner,
 		  const void *site);
 void profile_waited(void);
 /* This thread is about to sleep, perhaps in a wait. */
@@ -45,12 +45,13 @@ void profile_sleeps(void);
  * can be its caller's last act. After the second, which is to be called before the
  * lock is free, comes the third. */
 int profile_took(const volatile void *lock, enum profile_kind kind, const void *site);
-void profile_leaves(const volatile void *lock, uint32_t holder, const void *site);
+void profile_leaves(const volatile void *lock, uint64_t owner, const void *site);
 void profile_left(void);
 
 /* profile_tables.c: the file, mapped anew in the child of a fork; and where numbers stand; NULL if there is no room. */
 bool profile_map(void);
 struct profile_thread *profile_thread_begin(void);
+struct profile_thread *profile_thread_of(uint64_t owner);
 struct profile_lock *profile_lock_of(const volatile void *lock, enum profile_kind kind,
 				     const void *site);
 void profile_add_sample(const struct profile_lock *lock, uint64_t waiter, uint64_t holder,

@@ -80,6 +80,7 @@ struct profile_thread {
 	struct profile_held held[PROFILE_HELD];
 	pawl_atomic64 noted; /* acquisitions before the countdown began */
 	pawl_atomic64 id;    /* the kernel's, of the thread */
+	pawl_atomic64 owner; /* address of its storage, which mutexes name */
 	pawl_atomic64 timed_kind, timed_since;
 	pawl_atomic64 timed_weight; /* acquisitions that it stands for */
 	/* The wait, while it lasts and until it is written down. */

@@ -19,6 +19,11 @@ enum { PROBES = 64, TRIES = 10000 };
 
 static char folder[PROFILE_PATH];
 
+/* Numbers of threads by the address of their storage; the last of those that share a
+ * place. */
+enum { OWNERS_BITS = 14 };
+static pawl_atomic64 owners[1 << OWNERS_BITS];
+
 /* A new file in the folder; -1 if that cannot be had. One process may become several
  * programs, each with a file of its own. */
 static int new_file(void)
@@ -109,6 +114,22 @@ void profile_start(const char *path, const char *mode)
 	errno = saved;
 }
 
+static pawl_atomic64 *owner_slot(uint64_t owner)
+{
+	return &owners[pawl_hash(owner, OWNERS_BITS)];
+}
+
+struct profile_thread *profile_thread_of(uint64_t owner)
+{
+	uint64_t number = profile_get(owner_slot(owner));
+	struct profile_thread *t;
+
+	if (owner == 0 || number == 0)
+		return NULL;
+	t = &profile_file->threads[number - 1];
+	return profile_get(&t->owner) == owner ? t : NULL;
+}
+
 static struct profile_thread *begin(struct profile_thread *t)
 {
 	profile_set(&t->depth, 0);
@@ -124,7 +145,9 @@ static struct profile_thread *begin(struct profile_thread *t)
 	profile_set(&t->drawn_mean, 1);
 	profile_set(&t->coin, pawl_os_now() ^ (pawl_address(t) << 8) ^ 1);
 	profile_set(&t->id, my_id());
+	profile_set(&t->owner, pawl_address(pawl_self()));
 	profile_set(&t->number, (uint64_t)(t - profile_file->threads) + 1);
+	profile_set(owner_slot(profile_get(&t->owner)), profile_get(&t->number));
 	return t;
 }
 

@@ -23,6 +23,7 @@
  * it who prefer writers; and whoever reads already may read again, as those need it
  * who do not. To destroy a lock does nothing, as with glibc.
  */
+#include "preload/profile.h"
 #include "preload/record.h"
 #include "preload/stats.h"
 #include "sync/reads.h"
@@ -62,7 +63,7 @@ void rwlock_choose(bool glibc)
 
 void rwlock_started(void)
 {
-	if (!leave_to_glibc && !stats_on)
+	if (!leave_to_glibc && !stats_on && !profile_on)
 		plain_if = OWNED;
 }
 
@@ -178,6 +179,43 @@ static int write_in_time(struct rwlock *rw, clockid_t clock, const struct timesp
 	return error != 0 ? error : write_until(rw, &limit, site);
 }
 
+/* In a profile a lock is tried first, whosever it is; then the wait begins. Returns
+ * whether the caller has it. */
+static bool try_profiled(pthread_rwlock_t *rwlock, enum profile_kind kind,
+			 const void *site)
+{
+	struct rwlock *rw = ours(rwlock);
+	bool write = kind == PROFILE_WRITE, taken;
+
+	if (profile_orders)
+		profile_order(rwlock, site);
+	if (is_foreign(rwlock))
+		taken = (write ? glibc()->rwlock_trywrlock(rwlock)
+			       : glibc()->rwlock_tryrdlock(rwlock)) == 0;
+	else if (write)
+		taken = pawl_rwlock_write_trylock(&rw->plain);
+	else
+		taken = pawl_rwlock_read_trylock(&rw->plain);
+	if (!taken) {
+		profile_wait(rwlock, kind, 0, site);
+		return false;
+	}
+	if (write && !is_foreign(rwlock))
+		rw->writer = my_id();
+	profile_acquired(rwlock, kind, site);
+	return true;
+}
+
+/* Ends what try_profiled() began; returns the error. */
+static int end_profiled(pthread_rwlock_t *rwlock, enum profile_kind kind, int error,
+			const void *site)
+{
+	profile_waited();
+	if (error == 0)
+		profile_acquired(rwlock, kind, site);
+	return error;
+}
+
 /* The functions themselves. */
 
 EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *rwlock)
@@ -189,6 +227,14 @@ EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *rwlock)
 			return EDEADLK;
 		pawl_rwlock_read_lock(&rw->plain);
 		return 0;
+	}
+	if (unlikely(profile_on)) {
+		if (try_profiled(rwlock, PROFILE_READ, SITE))
+			return 0;
+		return end_profiled(rwlock, PROFILE_READ,
+				    is_foreign(rwlock) ? glibc()->rwlock_rdlock(rwlock)
+						       : read_until(rw, NULL, SITE),
+				    SITE);
 	}
 	if (is_foreign(rwlock))
 		return glibc()->rwlock_rdlock(rwlock);
@@ -205,6 +251,14 @@ EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *rwlock)
 		pawl_rwlock_write_lock(&rw->plain);
 		rw->writer = my_id();
 		return 0;
+	}
+	if (unlikely(profile_on)) {
+		if (try_profiled(rwlock, PROFILE_WRITE, SITE))
+			return 0;
+		return end_profiled(rwlock, PROFILE_WRITE,
+				    is_foreign(rwlock) ? glibc()->rwlock_wrlock(rwlock)
+						       : write_until(rw, NULL, SITE),
+				    SITE);
 	}
 	if (is_foreign(rwlock))
 		return glibc()->rwlock_wrlock(rwlock);
@@ -233,7 +287,7 @@ static __attribute__((noinline)) int unlock_elsewhere(struct rwlock *rw)
 	return 0;
 }
 
-EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *rwlock)
+static inline int unlock(pthread_rwlock_t *rwlock)
 {
 	struct rwlock *rw = ours(rwlock);
 
@@ -250,14 +304,33 @@ EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *rwlock)
 	return 0;
 }
 
+EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *rwlock)
+{
+	int error;
+
+	if (likely(!profile_on))
+		return unlock(rwlock);
+	profile_leaves(rwlock, 0, SITE);
+	error = unlock(rwlock);
+	profile_left();
+	return error;
+}
+
 EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t *rwlock)
 {
 	struct rwlock *rw = ours(rwlock);
 
-	if (!is_plain(rw) && is_foreign(rwlock))
-		return glibc()->rwlock_tryrdlock(rwlock);
+	if (!is_plain(rw) && is_foreign(rwlock)) {
+		int error = glibc()->rwlock_tryrdlock(rwlock);
+
+		if (unlikely(profile_on) && error == 0)
+			profile_acquired(rwlock, PROFILE_READ, SITE);
+		return error;
+	}
 	if (!pawl_rwlock_read_trylock(&rw->plain))
 		return EBUSY;
+	if (unlikely(profile_on))
+		profile_acquired(rwlock, PROFILE_READ, SITE);
 	if (unlikely(stats_on))
 		stats_read();
 	return 0;
@@ -267,11 +340,18 @@ EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t *rwlock)
 {
 	struct rwlock *rw = ours(rwlock);
 
-	if (!is_plain(rw) && is_foreign(rwlock))
-		return glibc()->rwlock_trywrlock(rwlock);
+	if (!is_plain(rw) && is_foreign(rwlock)) {
+		int error = glibc()->rwlock_trywrlock(rwlock);
+
+		if (unlikely(profile_on) && error == 0)
+			profile_acquired(rwlock, PROFILE_WRITE, SITE);
+		return error;
+	}
 	if (!pawl_rwlock_write_trylock(&rw->plain))
 		return EBUSY;
 	rw->writer = my_id();
+	if (unlikely(profile_on))
+		profile_acquired(rwlock, PROFILE_WRITE, SITE);
 	if (unlikely(stats_on))
 		stats_written();
 	return 0;
@@ -282,6 +362,17 @@ EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t *rwlock, clockid_t clock,
 {
 	struct rwlock *rw = ours(rwlock);
 
+	const struct limit limit = {clock, time};
+
+	if (unlikely(profile_on) && check_limit(&limit) == 0) {
+		if (try_profiled(rwlock, PROFILE_READ, SITE))
+			return 0;
+		return end_profiled(rwlock, PROFILE_READ,
+				    is_foreign(rwlock) ? glibc()->rwlock_clockrdlock(
+								 rwlock, clock, time)
+						       : read_until(rw, &limit, SITE),
+				    SITE);
+	}
 	if (is_foreign(rwlock))
 		return glibc()->rwlock_clockrdlock(rwlock, clock, time);
 	return read_in_time(rw, clock, time, SITE);
@@ -292,6 +383,17 @@ EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t *rwlock,
 {
 	struct rwlock *rw = ours(rwlock);
 
+	const struct limit limit = {CLOCK_REALTIME, time};
+
+	if (unlikely(profile_on) && check_limit(&limit) == 0) {
+		if (try_profiled(rwlock, PROFILE_READ, SITE))
+			return 0;
+		return end_profiled(rwlock, PROFILE_READ,
+				    is_foreign(rwlock)
+					    ? glibc()->rwlock_timedrdlock(rwlock, time)
+					    : read_until(rw, &limit, SITE),
+				    SITE);
+	}
 	if (is_foreign(rwlock))
 		return glibc()->rwlock_timedrdlock(rwlock, time);
 	return read_in_time(rw, CLOCK_REALTIME, time, SITE);
@@ -302,6 +404,17 @@ EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *rwlock, clockid_t clock,
 {
 	struct rwlock *rw = ours(rwlock);
 
+	const struct limit limit = {clock, time};
+
+	if (unlikely(profile_on) && check_limit(&limit) == 0) {
+		if (try_profiled(rwlock, PROFILE_WRITE, SITE))
+			return 0;
+		return end_profiled(rwlock, PROFILE_WRITE,
+				    is_foreign(rwlock) ? glibc()->rwlock_clockwrlock(
+								 rwlock, clock, time)
+						       : write_until(rw, &limit, SITE),
+				    SITE);
+	}
 	if (is_foreign(rwlock))
 		return glibc()->rwlock_clockwrlock(rwlock, clock, time);
 	return write_in_time(rw, clock, time, SITE);
@@ -312,6 +425,17 @@ EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t *rwlock,
 {
 	struct rwlock *rw = ours(rwlock);
 
+	const struct limit limit = {CLOCK_REALTIME, time};
+
+	if (unlikely(profile_on) && check_limit(&limit) == 0) {
+		if (try_profiled(rwlock, PROFILE_WRITE, SITE))
+			return 0;
+		return end_profiled(rwlock, PROFILE_WRITE,
+				    is_foreign(rwlock)
+					    ? glibc()->rwlock_timedwrlock(rwlock, time)
+					    : write_until(rw, &limit, SITE),
+				    SITE);
+	}
 	if (is_foreign(rwlock))
 		return glibc()->rwlock_timedwrlock(rwlock, time);
 	return write_in_time(rw, CLOCK_REALTIME, time, SITE);
@@ -321,6 +445,8 @@ EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t *rwlock,
 EXPORT int pthread_rwlock_init(pthread_rwlock_t *rwlock, const pthread_rwlockattr_t *attr)
 {
 	start_if_first();
+	if (unlikely(profile_on))
+		profile_initialised(rwlock, SITE);
 	return glibc()->rwlock_init(rwlock, attr);
 }
 

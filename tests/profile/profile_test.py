@@ -176,6 +176,17 @@ class Kinds(ProfileTest):
         self.assertIn("wait_spin", functions(row["stacks"][0]["waiter"]))
         self.assertEqual(functions(row["stacks"][0]["holder"])[0], "spins")
 
+    def test_read_write_locks(self):
+        for whose in ("glibc", "pawl"):
+            profile, _ = self.profile(program("cases"), "rwlocks",
+                                      env=dict(os.environ, PAWL_RWLOCK=whose))
+            row = self.row(profile, "shared+0", "read-write lock")
+            self.assertEqual(row["waits"], 2)
+            self.assertEqual({functions(pair["waiter"])[0] for pair in row["stacks"]},
+                             {"read_shared", "write_shared"})
+            for pair in row["stacks"]:
+                self.assertEqual(functions(pair["holder"])[0], "rwlocks")
+
     def test_waits_for_signals_are_apart(self):
         profile, done = self.profile(program("cases"), "conds")
         row = self.row(profile, "cond+0", "condition variable", "conds")
