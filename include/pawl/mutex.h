@@ -65,7 +65,8 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 void pawl_mutex_lock_slow(struct pawl_mutex *m) __attribute__((cold));
-void pawl_mutex_unlock_slow(struct pawl_mutex *m) __attribute__((cold));
+/* Not cold: every unlock while others wait. */
+void pawl_mutex_unlock_slow(struct pawl_mutex *m);
 void pawl_mutex_wake(const struct pawl_mutex *m) __attribute__((cold));
 
 int pawl_mutex_lock_until(struct pawl_mutex *m, int clock, const struct timespec *time)

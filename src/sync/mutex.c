@@ -35,6 +35,7 @@ static const struct pawl_deadline FOR_EVER = {.time = {.tv_sec = INT32_MAX}};
 enum {
 	INSIST_NS = 20000,   /* that a head polls and asks for its turn: then it sleeps */
 	UNSURE_NS = 1000000, /* of sleep that an unlock might not end */
+	FREE_LOOKS = 4,	     /* at every release, while only one other has the lock */
 	BROUGHT = 8	     /* at a time; more than CPUs would not get up any sooner */
 };
 
@@ -108,8 +109,10 @@ static enum outcome poll(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t
 {
 	enum pawl_pace pace = PAWL_PACE_SLOW;
 	struct pawl_spin spin;
-	uint64_t before = 0; /* what due was at the last look */
-	bool first = true, again;
+	uint64_t before = 0;	   /* what due was at the last look */
+	uint64_t holder = 0, last; /* whom we saw with the lock */
+	int free = FREE_LOOKS;
+	bool again;
 
 	pawl_spin_begin(&spin, ns);
 	do {
@@ -129,10 +132,16 @@ static enum outcome poll(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t
 		else if (due != 1)
 			/* Relaxed: seen by the next unlock, or one soon after. */
 			pawl_store_relaxed(&m->due, 1);
-		/* The line is here now: until the next unlock polls are free. */
-		again = first ? pawl_spin_change(&spin, &m->due, insist ? 1 : before)
-			      : pawl_spin_again(&spin);
-		first = false;
+		/* The line is here now: until the next unlock polls are free. After it
+		 * they are if there is one rival only: then it is its line or ours. */
+		again = pace == PAWL_PACE_SLOW && free > 0
+				? pawl_spin_change(&spin, &m->due, insist ? 1 : before)
+				: pawl_spin_again(&spin);
+		if (again) {
+			last = holder;
+			holder = pawl_load_relaxed(&m->word); /* Relaxed: a hint */
+			free = last == 0 || holder == 0 || holder == last ? free - 1 : 0;
+		}
 	} while (again);
 	return IN_VAIN;
 }
@@ -451,7 +460,7 @@ int pawl_mutex_lock_until(struct pawl_mutex *m, int clock, const struct timespec
 }
 
 /* Sets m free, and wakes the head if it sleeps and is counted. */
-static void set_free(struct pawl_mutex *m)
+static inline void set_free(struct pawl_mutex *m)
 {
 	/* Relaxed: it changes only if it is ours to change. */
 	bool foreign = pawl_load_relaxed(&m->word) != pawl_mutex_me();
@@ -461,8 +470,9 @@ static void set_free(struct pawl_mutex *m)
 		pawl_mutex_wake(m);
 }
 
-/* Unlock, when the head's turn has come: hands it the lock. */
-static void grant(struct pawl_mutex *m)
+/* Unlock, when the head's turn has come: hands it the lock. Kept apart, or every unlock
+ * that only counts would save the registers that this one needs. */
+static __attribute__((noinline)) void grant(struct pawl_mutex *m)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of(m);
 	struct pawl_sleeper *head;
