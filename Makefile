@@ -11,7 +11,7 @@ all: ## build the libraries and the command, in build/release
 	cmake --preset release
 	cmake --build --preset release -j$(JOBS)
 
-demo: deps all ## compare all locks in a minute or so, and write report.html
+demo: deps-demo all ## compare all locks in a minute or so, and write report.html
 	build/release/pawl bench --quick --json build/demo-bench.json
 	build/release/pawl sim --threads 1,2,4,8,16,32 --episodes 2000 --json build/demo-sim.json
 	build/release/pawl report build/demo-bench.json build/demo-sim.json -o report.html
@@ -62,8 +62,11 @@ lint: ## check memory orders, cards and formatting
 install: all ## install under PREFIX (default /usr/local)
 	cmake --install build/release --prefix $(PREFIX)
 
-deps: ## install the packages that are missing
-	scripts/deps
+deps: ## install the packages that are missing: all that the tests use
+	scripts/deps check
+
+deps-demo: ## those that building and the demonstration need
+	scripts/deps demo
 
 clean: ## remove everything that was built
 	rm -rf build
@@ -71,4 +74,4 @@ clean: ## remove everything that was built
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' Makefile | expand -t 13
 
-.PHONY: all demo check bench sim verify mutate soak soak-leases soak-shared soak-disturb lint install deps clean help
+.PHONY: all demo check bench sim verify mutate soak soak-leases soak-shared soak-disturb lint install deps deps-demo clean help

@@ -53,7 +53,7 @@ struct pawl_reciprocating_fair_context {
 enum { PAWL_FAIR_STEP_ASIDE = 8 };
 
 /* Waits behind `top`. */
-static inline __attribute__((cold)) void pawl_reciprocating_fair_wait(
+static inline __attribute__((cold)) void pawl_reciprocating_fair_wait_(
 	struct pawl_element *mine, uint64_t top,
 	struct pawl_reciprocating_fair_context *context, enum pawl_wait how)
 {
@@ -88,7 +88,7 @@ static inline void pawl_reciprocating_fair_acquire(
 	uint64_t top = pawl_reciprocating_arrive(&l->arrivals, mine);
 
 	if (__builtin_expect(top != 0, false)) {
-		pawl_reciprocating_fair_wait(mine, top, context, how);
+		pawl_reciprocating_fair_wait_(mine, top, context, how);
 		return;
 	}
 	context->next = NULL;

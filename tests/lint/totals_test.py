@@ -56,6 +56,24 @@ class TotalsTest(unittest.TestCase):
             "1: Ran 20 tests in 1.5s\n1: FAILED (failures=1, errors=2)\n"
             "1/1 Test #1: lint ......***Failed    0.15 sec\n"), (1, "17 passed, 3 failed\n"))
 
+    def test_reasons_of_skipped_cases_are_counted(self):
+        text = "".join(f"1: [ RUN      ] case_{i}\n1: {lock}: has no trylock\n"
+                       f"1: [  SKIPPED ] case_{i}\n" for i, lock in enumerate(("clh", "tidex+park")))
+        text += ("1: [ RUN      ] quiet\n1: [  SKIPPED ] quiet\n1: [ RUN      ] good\n"
+                 "1: [       OK ] good\n1: [  PASSED  ] 1 test(s).\n"
+                 "1: [  SKIPPED ] 3 test(s), listed below:\n1: [  SKIPPED ] quiet\n"
+                 "1/2 Test #1: locks ......   Passed    0.15 sec\n"
+                 "2: there is no clang\n2/2 Test #2: b ......***Skipped   0.15 sec\n")
+        with tempfile.NamedTemporaryFile("w", suffix=".log") as log:
+            log.write(text)
+            log.flush()
+            said = subprocess.run([TOTALS, "--summary", "x", log.name], stdout=subprocess.PIPE,
+                                  text=True).stdout
+        self.assertEqual(said, "x: 1 cases passed, 0 failed, 4 skipped\n"
+                               "    2 skipped: has no trylock\n"
+                               "    1 skipped: no reason given\n"
+                               "    1 skipped: there is no clang\n")
+
     def test_skipped_is_neither(self):
         self.assertEqual(self.totals(
             "1/2 Test #1: a ......***Skipped   0.15 sec\n"

@@ -51,7 +51,8 @@ static void so_are_old_versions(void **state)
 	run_well("preload_old_versions");
 	with("PAWL_RWLOCK", OFFER_RWLOCK_OURS, run_well, "preload_old_versions");
 #else
-	skip(); /* this CPU's glibc is younger than those versions */
+	print_message("this CPU's glibc is younger than those versions\n");
+	skip();
 #endif
 }
 
@@ -94,7 +95,8 @@ static void run_stepwise(const char *program)
 	run_well(program);
 #else
 	(void)program;
-	skip(); /* nobody taught it this CPU's traps */
+	print_message("nobody taught it this CPU's traps\n");
+	skip();
 #endif
 }
 
@@ -107,8 +109,10 @@ static void a_signal_finds_no_wait_that_is_refused(void **state)
 static void a_fork_may_come_at_any_step(void **state)
 {
 	(void)state;
-	if (strcmp(lock->base, "mcs") != 0)
-		skip(); /* others take no nodes */
+	if (strcmp(lock->base, "mcs") != 0) {
+		print_message("takes no nodes\n");
+		skip();
+	}
 	run_stepwise("preload_midway forks");
 }
 
@@ -162,8 +166,10 @@ static void the_highest_rank_waits_for_the_lowest(void **state)
 	bool refused;
 
 	(void)state;
-	if (!lock->parks)
+	if (!lock->parks) {
+		print_message("its waiters do not sleep\n");
 		skip();
+	}
 	outcome = run("LD_PRELOAD=%s PAWL_LOCK=%s exec %s/preload_ranks 2>&1", LIBRARY,
 		      lock->name, PROGRAMS);
 	refused = WIFEXITED(outcome.status) && WEXITSTATUS(outcome.status) == 77;
@@ -173,8 +179,10 @@ static void the_highest_rank_waits_for_the_lowest(void **state)
 		fail_msg("preload_ranks under %s: status %#x, said: %s", lock->name,
 			 (unsigned)outcome.status, outcome.text);
 	free(outcome.text);
-	if (refused)
+	if (refused) {
+		print_message("this system refuses what the case needs\n");
 		skip();
+	}
 }
 
 /* What does not depend on the lock. */

@@ -45,20 +45,25 @@
 #if defined(__clang__)
 #define PAWL_SAFETY(attribute) __attribute__((attribute, no_thread_safety_analysis))
 #define PAWL_CAPABILITY	       __attribute__((capability("mutex")))
+#define PAWL_SCOPED	       __attribute__((scoped_lockable))
+#define PAWL_UNSEEN	       __attribute__((no_thread_safety_analysis))
 #else
 #define PAWL_SAFETY(attribute)
 #define PAWL_CAPABILITY
+#define PAWL_SCOPED
+#define PAWL_UNSEEN /* what it does is declared by its caller */
 #endif
 #define PAWL_ACQUIRES(...)	  PAWL_SAFETY(acquire_capability(__VA_ARGS__))
 #define PAWL_ACQUIRES_SHARED(...) PAWL_SAFETY(acquire_shared_capability(__VA_ARGS__))
 #define PAWL_RELEASES(...)	  PAWL_SAFETY(release_capability(__VA_ARGS__))
 #define PAWL_RELEASES_SHARED(...) PAWL_SAFETY(release_shared_capability(__VA_ARGS__))
 #define PAWL_REQUIRES(...)	  PAWL_SAFETY(requires_capability(__VA_ARGS__))
-/* Acquires if it returns true; if it returns 0. */
+/* Acquires if it returns true; or what comes first among the arguments. */
 #define PAWL_TRIES(...) PAWL_SAFETY(try_acquire_capability(true, __VA_ARGS__))
 #define PAWL_TRIES_SHARED(...) \
 	PAWL_SAFETY(try_acquire_shared_capability(true, __VA_ARGS__))
-#define PAWL_TRIES_FOR(...) PAWL_SAFETY(try_acquire_capability(__VA_ARGS__))
+#define PAWL_TRIES_FOR(...)	   PAWL_SAFETY(try_acquire_capability(__VA_ARGS__))
+#define PAWL_TRIES_SHARED_FOR(...) PAWL_SAFETY(try_acquire_shared_capability(__VA_ARGS__))
 
 /* Order: what happened before releasing(word) happens before what comes after
  * an acquired(word) that follows it. */
