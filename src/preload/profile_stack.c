@@ -14,6 +14,7 @@
  */
 #define _GNU_SOURCE
 #include "preload/profile.h"
+#include "preload/preload.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -23,8 +24,9 @@
 
 enum { PROBES = 64, NO_MODULE = 0 };
 
-/* Absent before glibc 2.35. */
-extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
+/* Looked up by name: absent before glibc 2.35, and a reference, even a weak one, would
+ * keep the library from loading there. */
+static __typeof__(_dl_find_object) *find_object;
 
 static bool is_module(const struct profile_module *module,
 		      const struct dl_find_object *found)
@@ -77,7 +79,7 @@ uint64_t profile_place(uint64_t address)
 	struct dl_find_object found;
 	uint64_t module = NO_MODULE;
 
-	if (address != 0 && _dl_find_object(pawl_pointer(address), &found) == 0)
+	if (address != 0 && find_object(pawl_pointer(address), &found) == 0)
 		module = module_of(&found);
 	if (module == NO_MODULE)
 		return address & (((uint64_t)1 << PROFILE_MODULE_SHIFT) - 1);
@@ -197,7 +199,8 @@ uint64_t profile_stack_of_one(uint64_t address)
 
 bool profile_stack_start(void)
 {
-	if (_dl_find_object == NULL)
+	find_object = (__typeof__(find_object))symbol_after_us("_dl_find_object");
+	if (find_object == NULL)
 		return false;
 	profile_unwind(__builtin_return_address(0), NULL);
 	return true;
