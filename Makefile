@@ -27,6 +27,7 @@ sim: all ## count the cache misses of every lock; SIM holds further options
 
 verify: all ## check every lock, at length: all scenarios, 3 and 4 threads
 	build/release/pawl check --full
+	build/release/pawl check --random 100000 mutex cond
 	PAWL_TEST_SCALE=20 build/release/tests/sim/test_differential
 	scripts/mutate-orders
 

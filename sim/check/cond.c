@@ -170,6 +170,37 @@ static void each_thread(void *argument, int thread)
 		sleep_simply(false);
 }
 
+/*
+ * both, in-a-row: two wait, and want their mutex back. To keep the search short, the
+ * second comes when the first has enrolled, and they are told when both have.
+ */
+static void two_wait(int thread, void (*tell)(struct pawl_cond *))
+{
+	if (thread > 0) {
+		if (thread == 2)
+			sim_await(SIM_AWAIT_NE, &cond->waiters.raw, 0, 0, SIM_RELAXED);
+		await_ready(false);
+		return;
+	}
+	sim_await(SIM_AWAIT_EQ, &cond->waiters.raw, 2, 0, SIM_RELAXED);
+	pawl_mutex_lock(&state->mutex);
+	state->ready = 2;
+	tell(cond);
+	pawl_mutex_unlock(&state->mutex);
+}
+
+static void both_thread(void *argument, int thread)
+{
+	(void)argument;
+	two_wait(thread, pawl_cond_broadcast);
+}
+
+static void in_a_row_thread(void *argument, int thread)
+{
+	(void)argument;
+	two_wait(thread, signal_twice);
+}
+
 /* withdraw: one may give up while one signals. */
 static void withdraw_thread(void *argument, int thread)
 {
@@ -187,6 +218,13 @@ static void none_counted(void *argument)
 	(void)argument;
 	if (explore_final(&cond->waiters.raw) != 0)
 		explore_fail(VERDICT_ASSERTION, "waiters are counted that are gone");
+}
+
+static void are_served(void *argument)
+{
+	if (explore_final(&state->served) != 2)
+		explore_fail(VERDICT_ASSERTION, "a waiter was not served");
+	none_counted(argument);
 }
 
 static void is_served(void *argument)
@@ -220,6 +258,10 @@ const struct scenario cond_scenarios[] = {
 	 set_up, all_thread, none_counted, 0, false, false},
 	{"each", "two wait without a mutex, one signals twice", 3, 3, 1, 1, always,
 	 passes, set_up, each_thread, none_counted, 0, false, false},
+	{"both", "two wait, one broadcasts, and both get their mutex", 3, 3, 1, 1, always,
+	 passes, set_up, both_thread, are_served, .takes_hours = true},
+	{"in-a-row", "two wait, one signals twice, and both get their mutex", 3, 3, 1, 1,
+	 always, passes, set_up, in_a_row_thread, are_served, .takes_hours = true},
 	{"withdraw", "one gives up a wait without a mutex, one signals", 2, 2, 1, 1,
 	 always, passes, set_up, withdraw_thread, none_counted, 0, false, false},
 	{.name = NULL},

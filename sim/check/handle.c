@@ -25,13 +25,15 @@ struct shared {
 
 struct handle_check {
 	struct shared *shared;
+	int had_by;
 	bool time_flies;
 };
 
 /* What makes a scenario. */
 struct scene {
 	struct core_scenario core;
-	bool prepared;	 /* threads have their handles, and thread 0 had the lease */
+	bool prepared;	 /* threads have their handles, and one had the lease: */
+	int had_by;	 /* this one; thread 0 is the one that forks */
 	bool time_flies; /* whoever waits for others looks once */
 };
 
@@ -164,7 +166,8 @@ static void prepare(void *check, int thread)
 	struct pawl_lease_handle *h = pawl_lease_self();
 
 	cores_label(h, sizeof(*h), names[thread], NULL);
-	if (thread == 1 && pawl_lease_acquire(&s->lease, h) == PAWL_LEASE_OK)
+	if (thread == ((struct handle_check *)check)->had_by &&
+	    pawl_lease_acquire(&s->lease, h) == PAWL_LEASE_OK)
 		pawl_lease_release(&s->lease, h);
 }
 
@@ -172,7 +175,10 @@ OUTSIDE static void check(const struct scenario *scenario, int threads, int epis
 			  const struct options *options, struct result *result)
 {
 	const struct scene *scene = (const struct scene *)scenario->cores;
-	struct handle_check check = {.time_flies = scene->time_flies};
+	struct handle_check check = {
+		.had_by = scene->had_by,
+		.time_flies = scene->time_flies,
+	};
 	struct cores_program program = {
 		.threads = threads,
 		.cpus = 2,
@@ -197,9 +203,13 @@ const struct lock_type handle_types[] = {
 
 static const struct scene registering = {.core = {2, 1, 2, 1, true, check}},
 			  forking = {.core = {2, 1, 3, 1, false, check},
-				     .prepared = true},
+				     .prepared = true,
+				     .had_by = 1},
+			  forking_first = {.core = {2, 1, 2, 1, false, check},
+					   .prepared = true},
 			  forking_late = {.core = {2, 1, 3, 1, false, check},
 					  .prepared = true,
+					  .had_by = 1,
 					  .time_flies = true};
 
 const struct scenario handle_scenarios[] = {
@@ -223,6 +233,16 @@ const struct scenario handle_scenarios[] = {
 	 .set_up = set_up,
 	 .thread = fork_thread,
 	 .cores = &forking.core},
+	{.name = "fork-seize",
+	 .what = "the same, and the other thread has to seize the lease",
+	 .least_threads = 2,
+	 .only_episodes = 1,
+	 .waiting_slots = 1,
+	 .applies = always,
+	 .expected = passes,
+	 .set_up = set_up,
+	 .thread = fork_thread,
+	 .cores = &forking_first.core},
 	{.name = "fork-late",
 	 .what = "the same, while somebody stays inside",
 	 .least_threads = 2,

@@ -101,11 +101,18 @@ class MutateOrders(unittest.TestCase):
         with open(results, encoding="utf-8") as file:
             self.assertEqual(file.read().count("\n"), 6)
 
+    def test_a_lock_that_is_wrong_as_it_is_shows_nothing(self):
+        self.tree.change("include/pawl/tas.h", "pawl_store_release(", "pawl_store_relaxed(")
+        done = self.tree.run("include/pawl/tas.h")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("tas: REJECTED AS IT IS: data race", done.stdout)
+        self.assertNotIn(": rejected: ", done.stdout)
+
     def test_a_mutant_that_does_not_compile_is_no_rejection(self):
         self.tree.change("include/pawl/tas.h", "#endif", "#error\n#endif")
         done = self.tree.run("include/pawl/tas.h")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("BROKEN: does not compile", done.stdout)
+        self.assertIn("REJECTED AS IT IS: does not compile", done.stdout)
 
     def test_bad_usage_is_one_line(self):
         for arguments, words in ((["nowhere.h"], "no such file"),

@@ -29,7 +29,7 @@ guard) # beside what stands in for it
 	flags="$flags -Dsim_guard_unlock=sim_real_guard_unlock"
 	;;
 rwlock) sources="sync/rwlock sync/mutex sleep/park" ;;
-lease) sources="lease/lease life/exit" ;;
+lease | handle) sources="lease/lease lease/handle life/exit" ;;
 shared) sources="shared/lock shared/agents" ;;
 *) sources= ;;
 esac

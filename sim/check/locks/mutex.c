@@ -28,9 +28,8 @@ static void timed_thread(void *argument, int thread)
  * granted: two queue behind a holder. To keep the search short, the second
  * comes when the first has queued, and the holder holds until then.
  */
-static void granted_thread(void *argument, int thread)
+static void queue_behind_holder(struct check *c, int thread, bool timed)
 {
-	struct check *c = argument;
 	struct pawl_mutex *m = c->locks[0];
 
 	if (thread > 0)
@@ -39,12 +38,25 @@ static void granted_thread(void *argument, int thread)
 		sim_await(SIM_AWAIT_NE, &m->due.raw, 0, 0, SIM_RELAXED);
 		sim_store(&c->shared->passed, 2, SIM_RELAXED);
 	}
-	check_lock(c, 0);
+	if (thread != 1 || !timed || !check_timedlock(c))
+		check_lock(c, 0);
 	if (thread == 0) {
 		sim_store(&c->shared->passed, 1, SIM_RELAXED);
 		sim_await(SIM_AWAIT_EQ, &c->shared->passed, 2, 0, SIM_RELAXED);
 	}
 	check_unlock(c, 0);
+}
+
+static void granted_thread(void *argument, int thread)
+{
+	queue_behind_holder(argument, thread, false);
+}
+
+/* granted-timed: the first of the two may give up, also when its turn has come; then
+ * it comes back. */
+static void granted_timed_thread(void *argument, int thread)
+{
+	queue_behind_holder(argument, thread, true);
 }
 
 static void is_free(void *argument)
@@ -67,9 +79,12 @@ const struct scenario mutex_scenarios[] = {
 	{"granted", "two queue behind a holder, and every unlock grants", 3, 3, 1, 4,
 	 is_mutex, passes, sections_set_up, granted_thread, check_finished, .bypass = 1,
 	 .for_sleepers = true},
+	{"granted-timed", "the same, and the head may give up and come back", 3, 3, 1, 4,
+	 is_mutex, passes, sections_set_up, granted_timed_thread, is_free, .bypass = 1,
+	 .for_sleepers = true, .takes_hours = true},
 	{"queued", "two queue behind a holder, and unlocks set it free", 3, 3, 1, 4,
 	 is_mutex, passes, sections_set_up, granted_thread, check_finished,
-	 .for_sleepers = true, .takes_minutes = true},
+	 .for_sleepers = true, .takes_hours = true},
 	{"polling", "waiters that poll, nap and count the unlocks meanwhile", 2, 2, 1, 4,
 	 is_mutex, passes, sections_set_up, sections_thread, check_finished,
 	 .for_sleepers = true, .polls = true, .alike = 1},

@@ -78,7 +78,8 @@ static void add_usual_cases(struct plan *plan, const struct request *request,
 				 request->model == MODEL_SC ? MODEL_SC : MODEL_TSO);
 		return;
 	}
-	if (scenario->takes_minutes && !request->full && request->scenario == NULL)
+	if (request->scenario == NULL && request->random == 0 &&
+	    (scenario->takes_hours || (scenario->takes_minutes && !request->full)))
 		return;
 	if (type->parks) {
 		if (scenario->basic || scenario->for_sleepers ||
