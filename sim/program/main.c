@@ -57,7 +57,7 @@ void program_refuse(const char *what, const void *site)
 
 /* Crashes, and threads that never come back to us. */
 
-enum { PATIENCE = 10 }; /* seconds */
+enum { PATIENCE = 3 }; /* seconds of CPU time */
 
 static void crashed(int signal)
 {
@@ -65,8 +65,8 @@ static void crashed(int signal)
 
 	if (signal == SIGPROF)
 		program_fail(VERDICT_LIMIT, s->site,
-			     "thread %d ran %d seconds without an access that could be "
-			     "seen; does it end?",
+			     "thread %d ran %d seconds without an atomic operation or a "
+			     "call that could be seen; does it end?",
 			     me(s), PATIENCE);
 	program_fail(VERDICT_ASSERTION, s->site,
 		     "thread %d crashed (%s) after this; a wild pointer, or too deep a "
