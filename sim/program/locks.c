@@ -36,18 +36,24 @@ static struct {
 
 static bool woken_for_nothing[MAX_THREADS];
 
+static bool used; /* in this run */
+
 void locks_reset(void)
 {
+	kind_count = 0;
+	if (!used)
+		return;
+	used = false;
 	memset(held, 0, sizeof(held));
 	memset(waited, 0, sizeof(waited));
 	memset(woken_for_nothing, 0, sizeof(woken_for_nothing));
-	kind_count = 0;
 }
 
 static uint64_t *word_of(const void *object, int kind, const void *site)
 {
 	/* A read: whoever makes or destroys it meanwhile races with us. */
 	plain_access(object, 1, false, site);
+	used = true;
 	return memory_shadow(current_search->memory, object, kind);
 }
 

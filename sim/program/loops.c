@@ -19,7 +19,14 @@
 struct registers program_registers;
 bool program_registers_fresh;
 
-enum { SLOTS = 1024 };
+enum {
+	SLOTS = 1024,
+#if defined(__x86_64__)
+	KEPT = 6, /* registers */
+#else
+	KEPT = 19,
+#endif
+};
 
 static struct {
 	int count;	/* reads since it last wrote */
@@ -71,6 +78,7 @@ static uint64_t state_of(struct search *s, const void *site)
 {
 	uint64_t hash = mix((uint64_t)me(s) + 1, (uintptr_t)site);
 	const uint64_t *at, *end;
+	uint64_t lane[4];
 	size_t size, i;
 
 	at = (const uint64_t *)(const void *)program_registers.stack;
@@ -79,10 +87,17 @@ static uint64_t state_of(struct search *s, const void *site)
 					       size);
 	if (at + ((size_t)1 << 16) < end || at > end)
 		return 0;
-	for (i = 0; i < sizeof(program_registers.kept) / 8; i++)
+	for (i = 0; i < KEPT; i++)
 		hash = mix(hash, program_registers.kept[i]);
+	for (i = 0; i < 4; i++) /* four at a time, which do not wait for each other */
+		lane[i] = hash + i;
+	for (; at + 4 <= end; at += 4)
+		for (i = 0; i < 4; i++)
+			lane[i] = mix(lane[i], at[i]);
 	for (; at < end; at++)
-		hash = mix(hash, *at);
+		lane[0] = mix(lane[0], *at);
+	for (i = 0; i < 4; i++)
+		hash = mix(hash, lane[i]);
 	return hash | 1;
 }
 

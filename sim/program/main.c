@@ -3,7 +3,8 @@
  * Checks a compiled program: what `pawl check --program` runs.
  *
  * usage: pawl-check-program [--model M] [--limit N] [--unroll N] [--replay TOKEN]
- *                           [--name NAME] [--again COMMAND] [--after FLAGS] FILE.so
+ *                           [--name NAME] [--again COMMAND] [--after FLAGS]
+ *                           [--repeat N] FILE.so
  */
 #define _GNU_SOURCE
 #include "load.h"
@@ -56,7 +57,7 @@ void program_refuse(const char *what, const void *site)
 
 /* Crashes, and threads that never come back to us. */
 
-enum { PATIENCE = 10 }; /* seconds */
+enum { PATIENCE = 3 }; /* seconds of CPU time */
 
 static void crashed(int signal)
 {
@@ -64,8 +65,8 @@ static void crashed(int signal)
 
 	if (signal == SIGPROF)
 		program_fail(VERDICT_LIMIT, s->site,
-			     "thread %d ran %d seconds without an access that could be "
-			     "seen; does it end?",
+			     "thread %d ran %d seconds without an atomic operation or a "
+			     "call that could be seen; does it end?",
 			     me(s), PATIENCE);
 	program_fail(VERDICT_ASSERTION, s->site,
 		     "thread %d crashed (%s) after this; a wild pointer, or too deep a "
@@ -177,6 +178,7 @@ static const char *const model_names[] = {"weak", "tso", "sc"};
 
 struct request {
 	struct options options;
+	int repeat; /* explore everything so often, to measure speed */
 	const char *name, *replay, *again, *after; /* the command, but for the token */
 };
 
@@ -202,6 +204,9 @@ static bool check(const struct request *request, const struct subject *subject,
 {
 	static struct result result;
 	struct options options = request->options;
+	uint64_t executions = 0, abandoned = 0;
+	double seconds = 0;
+	int times = 0;
 
 	program = (struct program){
 		.threads = 1,
@@ -220,17 +225,25 @@ static bool check(const struct request *request, const struct subject *subject,
 		options = request->options;
 		options.choices = choices;
 	}
-	explore(&program, &options, &result);
+	do {
+		free(result.trace);
+		explore(&program, &options, &result);
+		executions += result.executions;
+		abandoned += result.blocked;
+		seconds += result.seconds;
+	} while (++times < request->repeat);
 	printf("%-24s %-20s %5s %11llu %9.3f  %s\n", request->name, subject->name,
 	       model_names[options.model], (unsigned long long)result.executions,
 	       result.seconds, verdict_name(result.verdict));
 	if (result.verdict != VERDICT_PASSED)
 		print_failure(request, subject, &result);
-	fprintf(stderr, "%s: %llu executions and %llu abandoned in %.2f s\n",
-		subject->name, (unsigned long long)result.executions,
-		(unsigned long long)result.blocked, result.seconds);
+	fprintf(stderr,
+		"%s: %llu executions and %llu abandoned in %.2f s: %.0f executions/s\n",
+		subject->name, (unsigned long long)executions,
+		(unsigned long long)abandoned, seconds, (double)executions / seconds);
 	fflush(stdout);
 	free(result.trace);
+	result.trace = NULL;
 	return result.verdict == VERDICT_PASSED;
 }
 
@@ -266,11 +279,13 @@ int main(int argc, char **argv)
 		{"name", required_argument, NULL, 'n'},
 		{"again", required_argument, NULL, 'a'},
 		{"after", required_argument, NULL, 'f'},
+		{"repeat", required_argument, NULL, 'p'},
 		{NULL, 0, NULL, 0},
 	};
 	struct request request = {
 		.options = {.keep_trace = true, .smaller = "make the test smaller"},
 		.name = "program",
+		.repeat = 1,
 		.again = "pawl check --program",
 		.after = "",
 	};
@@ -298,6 +313,9 @@ int main(int argc, char **argv)
 			break;
 		case 'a':
 			request.again = optarg;
+			break;
+		case 'p':
+			request.repeat = atoi(optarg);
 			break;
 		case 'f':
 			request.after = optarg;

@@ -126,24 +126,16 @@ void memory_exchange(struct memory *m)
 	(void)m; /* one search does not run inside another here */
 }
 
-static void drop(struct word *words, size_t bytes)
-{
-	madvise(words, bytes / 8 * sizeof(*words), MADV_DONTNEED);
-}
-
 void memory_forget(struct memory *m)
 {
 	int i;
 
 	memory_reset(m);
-	/* Drops every page: what is known reads as zero again. */
-	drop(m->world_words, WORLD);
-	if (m->stacks != NULL)
-		drop(m->stack_words, m->stack_size * MAX_THREADS);
-	for (i = 0; i < m->static_count; i++)
-		drop(m->statics[i].words, m->statics[i].size + 8);
+	/* How words are split may stay known: at worst a search starts once more. */
+	for (i = 0; i < m->name_count; i++)
+		memset(m->names[i].word->width + ((uintptr_t)m->names[i].address & 7),
+		       NO_ATOMIC, (size_t)m->names[i].width);
 	m->shadow_count = m->name_count = 0;
-	m->run = 1;
 }
 
 void memory_reset(struct memory *m)

@@ -20,14 +20,19 @@ struct record {
 	void *(*run)(void *argument);
 	int (*run_c11)(void *argument);
 	void *argument, *result;
-	void *values[MAX_THREADS * KEYS];
 	int keys;
+	int exit_count;
+};
+
+/* Of use to few programs, and not cleared for the others. */
+static struct {
+	void *values[MAX_THREADS * KEYS];
 	struct {
 		void (*run)(void *object);
 		void *object;
 	} exits[EXITS];
-	int exit_count;
-};
+} more[MAX_THREADS];
+static bool keys_used;
 
 static struct record records[MAX_THREADS];
 static void (*destructors[MAX_THREADS * KEYS])(void *value);
@@ -50,6 +55,9 @@ void threads_reset(void)
 	for (t = 0; t < numbers_used && t < MAX_THREADS; t++)
 		memset(&records[t], 0, sizeof(records[t]));
 	records[0].created = true;
+	if (keys_used)
+		memset(more, 0, sizeof(more));
+	keys_used = false;
 }
 
 int threads_wanted(void)
@@ -105,13 +113,13 @@ static void leave(void *result, const void *site)
 
 	while (record->exit_count > 0) {
 		i = --record->exit_count;
-		record->exits[i].run(record->exits[i].object);
+		more[me(s)].exits[i].run(more[me(s)].exits[i].object);
 	}
-	for (i = 0; i < 4; i++) { /* as often as POSIX wants */
+	for (i = 0; keys_used && i < 4; i++) { /* as often as POSIX wants */
 		for (key = 0; key < MAX_THREADS * KEYS; key++) {
-			void *value = record->values[key];
+			void *value = more[me(s)].values[key];
 
-			record->values[key] = NULL;
+			more[me(s)].values[key] = NULL;
 			if (value != NULL && destructors[key] != NULL)
 				destructors[key](value);
 		}
@@ -296,13 +304,16 @@ int played_pthread_key_delete(unsigned key)
 
 void *played_pthread_getspecific(unsigned key)
 {
-	return mine()->values[key % (MAX_THREADS * KEYS)];
+	return keys_used ? more[me(current_search)].values[key % (MAX_THREADS * KEYS)]
+			 : NULL;
 }
 
 int played_pthread_setspecific(unsigned key, const void *value)
 {
 	loops_wrote();
-	mine()->values[key % (MAX_THREADS * KEYS)] = (void *)(uintptr_t)value;
+	keys_used = true;
+	more[me(current_search)].values[key % (MAX_THREADS * KEYS)] =
+		(void *)(uintptr_t)value;
 	return 0;
 }
 
@@ -315,7 +326,7 @@ int played_thread_atexit(void (*run)(void *), void *object, void *library)
 	if (record->exit_count == EXITS)
 		program_fail(VERDICT_LIMIT, SITE, "more than %d thread-local destructors",
 			     EXITS);
-	record->exits[record->exit_count].run = run;
-	record->exits[record->exit_count++].object = object;
+	more[me(current_search)].exits[record->exit_count].run = run;
+	more[me(current_search)].exits[record->exit_count++].object = object;
 	return 0;
 }

@@ -163,6 +163,9 @@ END
 expect 0 --program loop.c --unroll 6
 expect 1 --program loop.c --unroll 2
 says out 'limit reached'
+echo 'int main(void) { for (;;) ; }' > ever.c
+expect 1 --program ever.c
+says out 'limit reached: thread 0 ran .* does it end?'
 expect 1 --program sb.c --limit 2 -- -DLEAST=0
 says out 'limit reached: gave up after 2 executions'
 [ $failed -eq 0 ] && echo "all as it should be"

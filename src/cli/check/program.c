@@ -329,7 +329,7 @@ int check_program(int argc, char **argv)
 {
 	bool program = false, cflags = false, libs = false;
 	const char *model = "weak", *replay = NULL;
-	int limit = 0, unroll = 0, count, i, ours;
+	int limit = 0, unroll = 0, repeat = 1, count, i, ours;
 	const struct option_spec options[] = {
 		{"program", NULL, "check the given sources", parse_flag, &program},
 		{"model", "M", "memory model: weak, tso or sc (weak)", parse_model_name,
@@ -341,6 +341,8 @@ int check_program(int argc, char **argv)
 		 parse_positive, &unroll},
 		{"replay", "TOKEN", "repeat one execution, which a failed check printed",
 		 parse_text, &replay},
+		{"repeat", "N", "explore everything N times, to measure speed",
+		 parse_positive, &repeat},
 		{"cflags", NULL, "print how to compile what is to be checked", parse_flag,
 		 &cflags},
 		{"libs", NULL, "print how to link it, into a shared object", parse_flag,
@@ -402,6 +404,8 @@ int check_program(int argc, char **argv)
 		add(&words, format("--limit=%d", limit));
 	if (unroll > 0)
 		add(&words, format("--unroll=%d", unroll));
+	if (repeat > 1)
+		add(&words, format("--repeat=%d", repeat));
 	if (replay != NULL)
 		add(&words, format("--replay=%s", replay));
 	add(&words, build((size_t)count, argv + 1, &flags));
