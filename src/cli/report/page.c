@@ -62,7 +62,7 @@ static const char head[] =
 	"border-bottom:1px solid var(--paper)}\n"
 	".columns{display:flex;align-items:flex-end;height:7rem;gap:1px;"
 	"border-bottom:1px solid var(--faint)}\n"
-	".columns i{flex:1;background:var(--s1)}\n"
+	".columns i{flex:1;max-width:3rem;background:var(--s1)}\n"
 	"@media print{body{font-size:10px;max-width:none}.wide{overflow:visible}"
 	"th,td{white-space:normal}.panel{break-before:auto}}\n"
 	"</style>\n</head>\n<body>\n";
