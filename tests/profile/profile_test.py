@@ -14,6 +14,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+import browser  # noqa: E402
 import command  # noqa: E402
 
 PROGRAMS = PLUGIN = None
@@ -322,6 +323,69 @@ class Command(ProfileTest):
         os.mkdir(folder)
         self.profile(program("cases"), "contend", env=dict(os.environ, TMPDIR=folder))
         self.assertEqual(os.listdir(folder), [])
+
+
+# Boxes of the page: no one leaves its parent's, and children are below their parents.
+BOXES = """
+const found = [];
+for (const span of document.querySelectorAll('.flames span')) {
+  const r = span.getBoundingClientRect();
+  const calls = span.parentElement.parentElement;
+  const owner = calls.className === 'calls' ? calls.previousElementSibling : null;
+  if (r.width < 1 || r.height < 5)
+    found.push([span.textContent, 'is not to be seen']);
+  if (!owner) continue;
+  const o = owner.getBoundingClientRect();
+  if (r.left < o.left - 1 || r.right > o.right + 1 || r.top < o.bottom - 1)
+    found.push([span.textContent, owner.textContent]);
+}
+return found;
+"""
+
+FACTS = """
+const texts = id => [...document.querySelectorAll('#by-' + id + ' span')].map(s => s.textContent);
+const heights = id => [...document.querySelectorAll('#' + id + ' i')].map(
+  i => i.getBoundingClientRect().height);
+const root = document.documentElement;
+return {waiter: texts('waiter'), holder: texts('holder'), histogram: heights('histogram'),
+        timeline: heights('timeline'), wide: root.scrollWidth > root.clientWidth,
+        bars: [...document.querySelectorAll('.bars i')].map(i => i.getBoundingClientRect().width)};
+"""
+
+
+@unittest.skipUnless(browser.is_installed(), "chromium and chromium-driver are not installed")
+class InChromium(ProfileTest):
+    def test_the_page_shows_waiters_holders_lengths_and_times(self):
+        self.profile(program("planted"))
+        done = self.succeed("report", "p.json", "-o", "page.html")
+        self.assertIn("1 panel from 1 file", done.stdout)
+        window = browser.Browser()
+        self.addCleanup(window.close)
+        for width, scheme in ((1280, "light"), (390, "dark")):
+            window.open(self.path("page.html"), width, scheme)
+            facts = window.ask(FACTS)
+            self.assertEqual(window.ask(BOXES), [])
+            self.assertEqual(window.console(), [])
+            self.assertFalse(facts["wide"])
+            self.assertEqual(len(facts["bars"]), 3)
+            self.assertEqual(facts["bars"], sorted(facts["bars"], reverse=True))
+            for lock in ("alpha", "beta", "gamma"):
+                self.assertIn("wait_" + lock, facts["waiter"])
+                self.assertIn("hold_" + lock, facts["holder"])
+            self.assertGreater(max(facts["histogram"]), 50)
+            self.assertGreater(max(facts["timeline"]), 50)
+            if "PAWL_SHOTS" in os.environ:
+                window.screenshot(os.path.join(os.environ["PAWL_SHOTS"],
+                                               f"profile-{width}-{scheme}.png"))
+
+    def test_names_are_nothing_but_text(self):
+        profile, _ = self.profile(program("cases"), "contend")
+        profile["locks"][0]["name"] = "<script>alert(1)</script>"
+        profile["locks"][0]["stacks"][0]["waiter"][0]["function"] = "</span><img src=x>"
+        self.write("p.json", json.dumps(profile))
+        self.succeed("report", "p.json", "-o", "page.html")
+        self.assertNotIn("<script>alert", self.read("page.html"))
+        self.assertNotIn("<img", self.read("page.html"))
 
 
 class Order(ProfileTest):

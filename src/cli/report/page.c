@@ -50,6 +50,19 @@ static const char head[] =
 	"font-size:.8rem}\ndl{display:grid;grid-template-columns:max-content 1fr;"
 	"gap:0 1rem;margin:.25rem 0;font-size:.85rem}\ndt{color:var(--dim)}\n"
 	"dd{margin:0}\n"
+	".bars div{display:grid;grid-template-columns:minmax(8rem,22rem) 1fr;"
+	"column-gap:.75rem;align-items:center;margin:.3rem 0;font-size:.85rem}\n"
+	".bars i{display:block;height:1rem;background:var(--s1)}\n"
+	".bars small{grid-column:2}\n"
+	".flames{min-width:640px;font-size:.75rem}\n"
+	".flames .calls{display:flex;align-items:flex-start}\n"
+	".flames .calls>div{flex:none}\n"
+	".flames span{display:block;overflow:hidden;white-space:nowrap;padding:0 .2rem;"
+	"background:var(--grid);color:var(--ink);border-left:1px solid var(--paper);"
+	"border-bottom:1px solid var(--paper)}\n"
+	".columns{display:flex;align-items:flex-end;height:7rem;gap:1px;"
+	"border-bottom:1px solid var(--faint)}\n"
+	".columns i{flex:1;max-width:3rem;background:var(--s1)}\n"
 	"@media print{body{font-size:10px;max-width:none}.wide{overflow:visible}"
 	"th,td{white-space:normal}.panel{break-before:auto}}\n"
 	"</style>\n</head>\n<body>\n";
@@ -237,10 +250,15 @@ void write_page(FILE *out, const struct report *report)
 	write_marks(out);
 	fprintf(out, "<h1>pawl report</h1>\n");
 	write_summary(out, report);
-	write_guide(out);
+	for (i = 0; i < report->file_count; i++)
+		if (strcmp(report->files[i].tool, "profile") == 0)
+			write_profile(out, &report->files[i]);
+	if (report->panel_count > 0)
+		write_guide(out);
 	for (i = 0; i < report->panel_count; i++)
 		write_panel(out, &report->panels[i]);
-	write_locks(out);
+	if (report->panel_count > 0)
+		write_locks(out);
 	fprintf(out, "<section><h2>How it was measured</h2>\n");
 	for (i = 0; i < report->file_count; i++)
 		write_context(out, &report->files[i]);

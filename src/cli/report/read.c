@@ -28,15 +28,15 @@ static void *grow(void *array, size_t count, size_t size)
 
 static void load(struct report_file *file)
 {
-	static const char *const tools[] = {"bench", "sim", "try", NULL};
+	static const char *const tools[] = {"bench", "sim", "try", "profile", NULL};
 	const char *tool;
 	json_error_t error;
 	size_t i;
 
 	file->root = json_load_file(file->path, 0, &error);
 	if (file->root == NULL && error.line < 0)
-		refuse("%s; name files that 'pawl bench --json', 'pawl sim --json' or "
-		       "'pawl try --json' wrote",
+		refuse("%s; name files that 'pawl bench --json', 'pawl sim --json', "
+		       "'pawl try --json' or 'pawl profile --json' wrote",
 		       error.text);
 	if (file->root == NULL)
 		refuse("'%s' is not JSON: line %d: %s", file->path, error.line,
@@ -50,11 +50,12 @@ static void load(struct report_file *file)
 	     i++)
 		;
 	if (tools[i] == NULL)
-		refuse("'%s' is not from 'pawl bench', 'pawl sim' or 'pawl try': there "
-		       "is nothing in it to show",
+		refuse("'%s' is not from 'pawl bench', 'pawl sim', 'pawl try' or 'pawl "
+		       "profile': there is nothing in it to show",
 		       file->path);
 	file->tool = tools[i];
-	if (json_array_size(json_object_get(file->root, "results")) == 0)
+	if (strcmp(file->tool, "profile") != 0 &&
+	    json_array_size(json_object_get(file->root, "results")) == 0)
 		refuse("'%s' has no results", file->path);
 }
 

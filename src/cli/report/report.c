@@ -15,7 +15,7 @@
 static void make_page(const struct report *report, const char *path)
 {
 	char *page, *full;
-	size_t size;
+	size_t size, panels = report->panel_count, i;
 	FILE *out = open_memstream(&page, &size);
 
 	if (out == NULL)
@@ -25,10 +25,12 @@ static void make_page(const struct report *report, const char *path)
 		give_up("out of memory");
 	write_result_text(page, size);
 	free(page);
+	for (i = 0; i < report->file_count; i++)
+		panels += strcmp(report->files[i].tool, "profile") == 0;
 	full = strcmp(path, "-") == 0 ? strdup("standard output") : realpath(path, NULL);
-	printf("%zu panel%s from %zu file%s, in %s\n", report->panel_count,
-	       report->panel_count == 1 ? "" : "s", report->file_count,
-	       report->file_count == 1 ? "" : "s", full != NULL ? full : path);
+	printf("%zu panel%s from %zu file%s, in %s\n", panels, panels == 1 ? "" : "s",
+	       report->file_count, report->file_count == 1 ? "" : "s",
+	       full != NULL ? full : path);
 	free(full);
 }
 
@@ -60,8 +62,9 @@ int report_main(int argc, char **argv)
 		.about =
 			"Makes one page of plots from files that 'pawl bench --json', "
 			"'pawl sim --json'\n"
-			"and 'pawl try --json' wrote. It needs gnuplot, and the page "
-			"nothing else.\n"
+			"and 'pawl try --json' wrote, and 'pawl profile --json'. It "
+			"needs "
+			"gnuplot, and the page\nnothing else.\n"
 			"With --diff, compares an older file with a newer one, and exits "
 			"with 1 if\n"
 			"something became worse beyond noise.",
@@ -93,7 +96,8 @@ int report_main(int argc, char **argv)
 		output = "report.html";
 	report = read_report(argv + 1, (size_t)count);
 	open_result_file("output", output);
-	require_gnuplot();
+	if (report.panel_count > 0)
+		require_gnuplot();
 	make_page(&report, output);
 	free_report(&report);
 	return 0;

@@ -17,7 +17,7 @@
 
 struct report_file {
 	const char *path;
-	const char *tool; /* "bench", "sim" or "try" */
+	const char *tool; /* "bench", "sim", "try" or "profile" */
 	json_t *root;
 };
 
@@ -78,6 +78,9 @@ bool is_pawls(const char *lock);
 
 /* Writes the page. */
 void write_page(FILE *out, const struct report *report);
+
+/* Writes what pawl profile saw. */
+void write_profile(FILE *out, const struct report_file *file);
 
 /* Writes one panel: plots, and a table of what is in them. */
 void write_panel(FILE *out, const struct report_panel *panel);

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What pawl profile saw, on the page: the locks that were waited for most, flame
+ * graphs of waiting by who waits and by who holds, how long waits are, and when they
+ * were. All of it is boxes, whose sizes are percent of their neighbours'.
+ */
+#include "cli/common/options.h"
+#include "cli/report/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BARS = 12, DEEPEST = 48 };
+
+/* Narrower boxes, in percent of all, are left out. */
+static const double narrowest = 0.4;
+
+/* A number of the file that can be drawn: 0 if it is none, or makes no sense. */
+static double number_at(const json_t *object, const char *key)
+{
+	double value = json_number_value(json_object_get(object, key));
+
+	return value > 0 && value < 1e100 ? value : 0;
+}
+
+static const char *text_at(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text != NULL ? text : "?";
+}
+
+static void write_time(FILE *out, double ns)
+{
+	if (ns >= 1e9)
+		fprintf(out, "%.2f s", ns / 1e9);
+	else if (ns >= 1e6)
+		fprintf(out, "%.2f ms", ns / 1e6);
+	else if (ns >= 1e3)
+		fprintf(out, "%.2f \302\265s", ns / 1e3);
+	else
+		fprintf(out, "%.0f ns", ns);
+}
+
+static void write_bars(FILE *out, const json_t *locks)
+{
+	double most = 0;
+	const json_t *lock;
+	size_t i;
+
+	json_array_foreach(locks, i, lock) most = fmax(most, number_at(lock, "wait_ns"));
+	fprintf(out, "<h3>The locks that were waited for</h3>\n<div class=\"bars\">\n");
+	json_array_foreach(locks, i, lock)
+	{
+		double ns = number_at(lock, "wait_ns");
+
+		if (i >= BARS || ns == 0)
+			break;
+		fprintf(out, "<div><span>");
+		write_text(out, text_at(lock, "name"));
+		fprintf(out, "</span><i style=\"width:%.2f%%\"></i><small>",
+			100 * ns / most);
+		write_time(out, ns);
+		fprintf(out, " in %.0f waits, the longest ", number_at(lock, "waits"));
+		write_time(out, number_at(lock, "longest_ns"));
+		fprintf(out, "</small></div>\n");
+	}
+	fprintf(out, "</div>\n");
+}
+
+/* A function in a flame graph, and those it called. */
+struct node {
+	const char *name;
+	double ns;
+	struct node *child, *sibling;
+};
+
+static struct node *child_named(struct node *parent, const char *name)
+{
+	struct node **at = &parent->child;
+
+	while (*at != NULL && strcmp((*at)->name, name) != 0)
+		at = &(*at)->sibling;
+	if (*at == NULL) {
+		*at = calloc(1, sizeof(**at));
+		if (*at == NULL)
+			give_up("out of memory");
+		(*at)->name = name;
+	}
+	return *at;
+}
+
+static void free_nodes(struct node *node)
+{
+	while (node != NULL) {
+		struct node *next = node->sibling;
+
+		free_nodes(node->child);
+		free(node);
+		node = next;
+	}
+}
+
+/* Adds a stack, whose outermost function comes last. */
+static void add_stack(struct node *root, const json_t *stack, const char *leaf, double ns)
+{
+	size_t count = json_array_size(stack), i;
+	size_t first = count > DEEPEST ? count - DEEPEST : 0;
+	struct node *node = root;
+
+	root->ns += ns;
+	for (i = count; i-- > first;) {
+		node = child_named(node, text_at(json_array_get(stack, i), "function"));
+		node->ns += ns;
+	}
+	if (count == 0) {
+		node = child_named(node, "not seen");
+		node->ns += ns;
+	}
+	child_named(node, leaf)->ns += ns;
+}
+
+static void write_node(FILE *out, const struct node *node, double parent, double all)
+{
+	const struct node *child;
+
+	if (100 * node->ns < narrowest * all)
+		return;
+	fprintf(out, "<div style=\"width:%.3f%%\"><span title=\"",
+		100 * node->ns / parent);
+	write_text(out, node->name);
+	fprintf(out, ": ");
+	write_time(out, node->ns);
+	fprintf(out, ", %.1f %%\">", 100 * node->ns / all);
+	write_text(out, node->name);
+	fprintf(out, "</span><div class=\"calls\">");
+	for (child = node->child; child != NULL; child = child->sibling)
+		write_node(out, child, node->ns, all);
+	fprintf(out, "</div></div>");
+}
+
+static void write_flames(FILE *out, const json_t *locks, const char *whose,
+			 const char *title)
+{
+	struct node root = {.name = "all"};
+	const json_t *lock, *pair;
+	size_t i, n;
+
+	json_array_foreach(locks, i, lock)
+		json_array_foreach(json_object_get(lock, "stacks"), n, pair)
+			add_stack(&root, json_object_get(pair, whose),
+				  text_at(lock, "name"), number_at(pair, "wait_ns"));
+	fprintf(out,
+		"<h3>%s</h3>\n<div class=\"wide\"><div class=\"flames\" "
+		"id=\"by-%s\">",
+		title, whose);
+	if (root.ns > 0)
+		write_node(out, &root, root.ns, root.ns);
+	fprintf(out, "</div></div>\n");
+	free_nodes(root.child);
+}
+
+static void write_columns(FILE *out, const char *id, const double *heights, size_t count)
+{
+	double most = 0;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		most = fmax(most, heights[i]);
+	fprintf(out, "<div class=\"columns\" id=\"%s\">", id);
+	for (i = 0; i < count; i++)
+		fprintf(out, "<i style=\"height:%.2f%%\"></i>",
+			most > 0 ? 100 * heights[i] / most : 0.0);
+	fprintf(out, "</div>\n");
+}
+
+static void write_histogram(FILE *out, const json_t *locks)
+{
+	enum { BUCKETS = 40 };
+	double counts[BUCKETS] = {0};
+	const json_t *lock, *bucket;
+	size_t i, n, first = BUCKETS, last = 0;
+
+	json_array_foreach(locks, i, lock)
+		json_array_foreach(json_object_get(lock, "histogram"), n, bucket)
+	{
+		double from = json_number_value(json_array_get(bucket, 0));
+		double count = json_number_value(json_array_get(bucket, 1));
+		int at = from >= 1 ? ilogb(from) : 0;
+
+		if (at >= BUCKETS || !(count > 0) || !(count < 1e100))
+			continue;
+		counts[at] += count;
+		first = (size_t)at < first ? (size_t)at : first;
+		last = (size_t)at > last ? (size_t)at : last;
+	}
+	if (first > last)
+		return;
+	fprintf(out, "<h3>How long waits are</h3>\n<p class=\"dim\">From ");
+	write_time(out, ldexp(1, (int)first));
+	fprintf(out, " to ");
+	write_time(out, ldexp(1, (int)last + 1));
+	fprintf(out, ", each column twice as long as the one before.</p>\n");
+	write_columns(out, "histogram", &counts[first], last - first + 1);
+}
+
+static void write_timeline(FILE *out, const json_t *timeline)
+{
+	size_t count = json_array_size(timeline), i;
+	double *waited = calloc(count + 1, sizeof(*waited)), before = 0, end = 0;
+
+	if (waited == NULL)
+		give_up("out of memory");
+	for (i = 0; i < count; i++) {
+		const json_t *moment = json_array_get(timeline, i);
+		double now = json_number_value(json_array_get(moment, 1));
+
+		waited[i] = now > before && now < 1e100 ? now - before : 0;
+		before = fmax(before, now);
+		end = fmax(end, json_number_value(json_array_get(moment, 0)));
+	}
+	fprintf(out,
+		"<h3>When</h3>\n<p class=\"dim\">Waiting of all threads over %.1f "
+		"s.</p>\n",
+		end);
+	write_columns(out, "timeline", waited, count);
+	free(waited);
+}
+
+void write_profile(FILE *out, const struct report_file *file)
+{
+	const json_t *locks = json_object_get(file->root, "locks");
+	const json_t *words = json_object_get(file->root, "command");
+
+	fprintf(out, "<section class=\"profile\"><h2>Waiting in ");
+	write_text(out, json_string_value(json_array_get(words, 0)) != NULL
+				? json_string_value(json_array_get(words, 0))
+				: "a program");
+	fprintf(out, "</h2>\n");
+	if (json_array_size(locks) == 0) {
+		fprintf(out, "<p>Nobody waited for a lock.</p></section>\n");
+		return;
+	}
+	write_bars(out, locks);
+	write_flames(out, locks, "waiter", "Who waits");
+	write_flames(out, locks, "holder", "Who makes them wait");
+	write_histogram(out, locks);
+	write_timeline(out, json_object_get(file->root, "timeline"));
+	fprintf(out, "</section>\n");
+}
