@@ -63,6 +63,13 @@ lint: ## check memory orders, cards and formatting
 install: all ## install under PREFIX (default /usr/local)
 	cmake --install build/release --prefix $(PREFIX)
 
+deb: ## build Debian packages in build/deb, and look them over
+	scripts/deps deb
+	scripts/make-deb
+
+deb-check: deb ## install, use and remove them in a fresh root
+	scripts/check-deb
+
 deps: ## install the packages that are missing: all that the tests use
 	scripts/deps check
 
@@ -75,4 +82,4 @@ clean: ## remove everything that was built
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' Makefile | expand -t 13
 
-.PHONY: all demo check bench sim verify mutate soak soak-leases soak-shared soak-disturb lint install deps deps-demo clean help
+.PHONY: all demo check bench sim verify mutate soak soak-leases soak-shared soak-disturb lint install deb deb-check deps deps-demo clean help

@@ -4,6 +4,7 @@
  * handler of an alarm: the thread must leave the queue first, lest the next
  * unlock wake, or hand the lock to, what is left of its stack.
  */
+#undef _FORTIFY_SOURCE /* with it, <setjmp.h> makes one function of all these */
 #include "preload/preload.h"
 #include "sync/queues.h"
 
