@@ -23,8 +23,9 @@ static struct room {
 	struct pawl_rwlock others[8];
 } * room;
 
-static uint64_t form; /* what the word is at first */
-static bool full;     /* records have no room */
+static uint64_t form;	/* what the word is at first */
+static bool full;	/* records have no room */
+static uint64_t credit; /* what readers have, so that writers give back what they take */
 
 static void begin(uint64_t word)
 {
@@ -32,6 +33,7 @@ static void begin(uint64_t word)
 	explore_label(room, "room");
 	form = word | PAWL_RWLOCK_WRITTEN; /* which would have to be noted otherwise */
 	full = false;
+	credit = 0;
 	sim_rwlock_look = NEVER;
 }
 
@@ -51,6 +53,7 @@ static void enter_room(int thread)
 		return;
 	}
 	sim_store(&room->l.word.raw, form, SIM_RELAXED);
+	sim_store(&room->l.barred.raw, credit, SIM_RELAXED);
 	sim_store(&room->ready, 1, SIM_RELEASE);
 }
 
@@ -64,6 +67,12 @@ static void fenced(void *argument)
 {
 	(void)argument;
 	begin(PAWL_RWLOCK_FENCED);
+}
+
+static void kept(void *argument)
+{
+	fenced(argument);
+	credit = 1;
 }
 
 static void gated(void *argument)
@@ -267,6 +276,12 @@ static void reuses(void *argument, int thread)
 	act(thread, try_write, try_read_both, NULL);
 }
 
+static void reuses_gated(void *argument, int thread)
+{
+	(void)argument;
+	act(thread, try_write, try_read_both, NULL);
+}
+
 static void comes_back(void *argument, int thread)
 {
 	(void)argument;
@@ -349,6 +364,8 @@ const struct scenario rwlock_scenarios[] = {
 	 passes, biased, one_tries_to_write, finished, 0, false, false},
 	{"fenced", "the same with readers that pass a fence", 3, 3, 1, 1, always, passes,
 	 fenced, one_tries_to_write, finished, 0, false, false},
+	{"kept", "the same, and the writer gives the form back", 3, 3, 1, 1, always,
+	 passes, kept, one_tries_to_write, finished, 0, false, false},
 	{"gated", "the same with readers that take the gate, or join who has it", 3, 3, 1,
 	 1, always, passes, gated, one_tries_to_write, finished, 0, false, false},
 	{"counted", "the same with readers that are counted", 3, 3, 1, 1, always, passes,
@@ -361,6 +378,8 @@ const struct scenario rwlock_scenarios[] = {
 	 1, always, passes, biased, one_writes, finished, 0, false, false},
 	{"fenced-waits", "the same with a reader that passes a fence", 2, 2, 1, 1, always,
 	 passes, fenced, one_writes, finished, 0, false, false},
+	{"kept-waits", "the same, and the writer gives the form back", 2, 2, 1, 1, always,
+	 passes, kept, one_writes, finished, 0, false, false},
 	{"gated-waits", "the same with a reader that takes the gate", 2, 2, 1, 1, always,
 	 passes, gated, one_writes, finished, 0, false, false},
 	{"counted-waits", "the same with a reader that is counted", 2, 2, 1, 1, always,
@@ -376,6 +395,10 @@ const struct scenario rwlock_scenarios[] = {
 	 .takes_minutes = true},
 	{"reused", "two locks are read in one slot, one is written", 2, 2, 1, 1, always,
 	 passes, biased, reuses, finished, 0, false, false},
+	{"reused-gated", "the same, the other through its gate", 2, 2, 1, 1, always,
+	 passes, biased, reuses_gated, finished, 0, false, false},
+	{"again", "a reader comes back to a bias that may be withdrawn", 2, 2, 1, 1,
+	 always, passes, biased, comes_back, finished, 0, false, false},
 	{"recursive", "one reads within its read while another writes", 2, 2, 1, 1,
 	 always, passes, biased, recursive, finished, 0, false, false},
 	{"recursive-gated", "the same, through the gate", 2, 2, 1, 1, always, passes,

@@ -46,7 +46,8 @@ bool pawl_rwlock_sleep(struct pawl_sleeper *me, bool sure,
 	struct pawl_deadline soon = pawl_deadline_in(UNSURE_NS);
 	bool told = pawl_sleep_queued(me, sure ? deadline : &soon);
 
-	(void)pawl_cas_acquire(&me->state, SLEEPER_WOKEN, SLEEPER_WAITING); /* [W] */
+	/* Relaxed: the caller looks again, with the order it needs. */
+	(void)pawl_cas_relaxed(&me->state, SLEEPER_WOKEN, SLEEPER_WAITING);
 	return told || deadline == NULL || (!sure && pawl_os_until(deadline) != 0);
 }
 
