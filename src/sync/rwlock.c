@@ -274,7 +274,8 @@ static bool leave_line(struct pawl_rwlock *l, struct pawl_sleeper *me)
 	bool granted;
 
 	pawl_bucket_lock(bucket);
-	granted = pawl_load_acquire(&me->state) == SLEEPER_GRANTED; /* [W] */
+	/* Relaxed: granted under the lock that we hold. */
+	granted = pawl_load_relaxed(&me->state) == SLEEPER_GRANTED;
 	if (!granted) {
 		pawl_bucket_uncount(bucket, me);
 		pawl_bucket_remove(bucket, me);
