@@ -24,7 +24,7 @@ size_t sim_waiting_slots = SIM_MAX_WAITING_SLOTS;
 unsigned sim_hapax_block_bits = 16;
 uint64_t sim_mutex_bypass = 1 << 20;
 bool sim_mutex_polls;
-uint64_t sim_rwlock_fenced_after = 1, sim_rwlock_biased_after = 1;
+uint64_t sim_rwlock_look = 1;
 bool sim_impatient;
 
 bool sim_barriers_aimed = true;
@@ -281,7 +281,7 @@ void sim_rwlock_make(void *l, enum sim_rwlock_form form)
 					 PAWL_RWLOCK_FENCED | PAWL_RWLOCK_BIASED};
 
 	((struct pawl_rwlock *)l)->word.raw = words[form];
-	sim_rwlock_fenced_after = sim_rwlock_biased_after = UINT64_MAX;
+	sim_rwlock_look = UINT64_MAX;
 }
 
 void sim_rwlock_read(void *l)

@@ -65,8 +65,10 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 void pawl_mutex_lock_slow(struct pawl_mutex *m) __attribute__((cold));
-/* Not cold: every unlock while others wait. */
+/* Not cold, both: every unlock while others wait. */
 void pawl_mutex_unlock_slow(struct pawl_mutex *m);
+/* Counts an unlock; true if it was the head's turn, who owns m now. */
+bool pawl_mutex_hand_over(struct pawl_mutex *m);
 void pawl_mutex_wake(const struct pawl_mutex *m) __attribute__((cold));
 
 int pawl_mutex_lock_until(struct pawl_mutex *m, int clock, const struct timespec *time)

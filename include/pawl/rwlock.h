@@ -11,59 +11,67 @@
  * Departs    from BRAVO: readers announce themselves in records of their own
  *            threads, without a read-modify-write or a fence, for the writer
  *            passes the heavy one; see docs/design/rwlock.md.
- * Cost       biased: read lock 0 RMW, read unlock 0 RMW; fenced: 1 and 0; else 1 and
- *            1; write lock 1 RMW, write unlock 0 RMW; 32 bytes, 0 = free. Who writes
- *            to a biased lock pays a membarrier, to a fenced one a look at each thread.
+ * Cost       read lock 0 RMW, read unlock 0 RMW, if biased; fenced or through the gate
+ *            1 and 0, counted 1 and 1; write lock 1 RMW, write unlock 0 RMW; 32 bytes,
+ *            0 = free. Who writes to a biased lock pays a membarrier, to a fenced one a
+ *            look at each thread.
  *
- * State (word, gate): gate is the writers' mutex. word = (readers, WAITING, form):
- * readers that are counted, whether some queue, and whether a record is enough: with
- * a fence (FENCED), or without (BIASED).
+ * State (word, gate): gate is a mutex that writers have for as long as they write, and
+ * readers of a lock that is often written, too: they then add a mark, and others may
+ * join them unless a writer is queued. word = (readers, WAITING, form): readers that are counted, whether some
+ * queue, and whether a record is enough: with a fence (FENCED), or without (BIASED).
  *
- *   (0, free) --write lock--> (0, W) --write unlock--> (0, free)
+ *   (n, free) --write lock--> (n, W) --waits--> (0, W) --write unlock--> (0, free)
  *                             (0 WAITING, W) --write unlock--> (queued, free)
- *   (n, free) --read lock---> (n + 1, free) --read unlock--> (n, free)
- *             --now and then, by a reader--> (n FENCED, free), (n BIASED, free)
+ *   (n, free) --read lock---> (n, R) --read unlock--> (n, free)
+ *   (n, R) --another's read lock--> (n + 1, R) --its read unlock--> (n, R)
+ *             --now and then, by a reader--> (n FENCED, -), (n BIASED, -)
  *   (n form, free) --write lock--> (n form, W) --withdraws, waits--> (0, W)
+ *                             --write unlock--> (0, free), or (0 FENCED, free)
  *
  *   I1  A biased reader is inside iff a slot of its record is the lock's address
  *       and it has since seen BIASED; a fenced one, FENCED, after a fence.
  *   I2  A counted reader is inside iff it is in word's count and has since seen
- *       gate free, or whoever had the gate counted it. Its record has the address
- *       with PAWL_RWLOCK_COUNTED, which writers pass over.
+ *       no writer at the gate, or whoever had the gate counted it; a gated one, iff it
+ *       has the gate. Their records have the address with a mark, which writers pass
+ *       over.
  *   I3  A writer is inside iff it has the gate and has since seen neither a form
  *       nor readers in word; and, if there was a form, withdrew it, passed the
  *       heavy fence if it was BIASED, and then found no slot with the lock's address.
  *   I4  Who withdrew a form and gives up before that puts it back.
- *   I5  A thread whose record has the lock may be counted in at any time: a
- *       writer looks at the records first, at word last.
- *   I6  While readers queue, WAITING is set; a writer who sees it lets them all in
- *       when it leaves.
+ *   I5  Only who is inside gives a form.
+ *   I6  While readers queue, WAITING is set; who has the gate and sees it lets them
+ *       all in when it leaves.
  *   I7  A reader that sleeps is counted in the gate's bucket before it last looks
  *       at the gate; so who sets the gate free wakes it.
+ *   I8  A thread that reads, and locks to read again, is inside: its record counts how
+ *       often, and what it has already keeps writers out.
  *
  * A queued reader waits for the section under way, and for one more at most, that
  * began before its mark was seen. It queues when it has polled, and dozed, for about
  * 130 times what a wake-up costs: some milliseconds at most. A writer that has the gate
- * waits for the readers that are inside and for no others, but those who read
- * already; writers come to the gate as to any pawl_mutex.
+ * waits for the readers that are inside and for no others; writers come to the gate as
+ * to any pawl_mutex, and so do the readers that it then lets pass them.
  *
  * Recursive reading is allowed, and never waits. Who reads must not write, who
  * writes must not lock; the thread that locked must unlock. A signal
- * handler may read if it has not interrupted a call of pawl.
+ * handler may read if it has not interrupted a call of pawl that locks.
  * A child of fork() has what its only thread had; reads of other threads are over
- * if they were in their records alone, or of a lock that it reads, too; those that
- * were counted last for ever. So do reads of threads that exit without unlocking.
- * Where the system has no membarrier no lock is ever biased.
+ * if they were in their records alone, or of a lock that it has, too; those that
+ * were counted or had the gate last for ever. So do reads of threads that exit without
+ * unlocking. Where the system has no membarrier no lock is ever biased.
  *
  * Order      [F] and [R] pair with [K] in the runtime's rwlock.c: who sees a slot
  *            changed sees the section that ended before. [B] is a compiler fence:
  *            its partner is the writer's heavy one. [A] pairs with [O] there: who
- *            sees the bias sees what was written before it was given. [G] pairs
+ *            sees the bias sees what was written before it was given. [S] pairs with
+ *            itself there: of a fenced reader that announces itself and a writer that
+ *            withdraws the form, at least one sees the other. [G] pairs
  *            with [C] there: of a writer and a reader that is counted, at least one
- *            sees the other. [U] pairs with [G] and [C]: a section happens before
+ *            sees the other. [U] pairs with [G], [T] and [C]: a section happens before
  *            the next one.
  * Lifetime   [R], or the count in the runtime, is a read unlock's last access to
- *            *l; [U] a write unlock's. What follows uses its address.
+ *            *l; [U] that of whoever has the gate. What follows uses its address.
  * Checked    pawl check rwlock, with mutants for each label and invariant;
  *            tests/runtime/rwlock.c, rwlock_life.c; tests/soak/rwlock.c.
  */
@@ -82,20 +90,35 @@ struct PAWL_CAPABILITY pawl_rwlock {
 #define PAWL_RWLOCK_INIT PAWL_ZERO
 
 enum pawl_rwlock_word {
-	PAWL_RWLOCK_BIASED = 1,
+	PAWL_RWLOCK_BIASED = 1, /* with FENCED */
 	PAWL_RWLOCK_FENCED = 2,
-	PAWL_RWLOCK_WAITING = 4,
-	PAWL_RWLOCK_READER = 8 /* one of the count */
+	PAWL_RWLOCK_KEPT = 4, /* withdrawn: FENCED again once who has the gate leaves */
+	PAWL_RWLOCK_WRITTEN = 8, /* since a reader last looked: a hint */
+	PAWL_RWLOCK_WAITING = 16,
+	PAWL_RWLOCK_READER = 32 /* one of the count */
+};
+
+/* In gate.word, beside the owner: it reads. */
+enum { PAWL_RWLOCK_READS = 1 };
+
+/* In a slot, beside the address. */
+enum pawl_rwlock_mark {
+	PAWL_RWLOCK_COUNTED = 1, /* word counts this read */
+	PAWL_RWLOCK_GATED = 2,	 /* it has the gate */
+	PAWL_RWLOCK_NESTED = 4,	 /* not the only one of this thread: see depth */
+	PAWL_RWLOCK_MARKS = 7
 };
 
 /* What a thread reads: addresses of locks, or 0. Records stay for ever; a new
  * thread may inherit one. */
 struct pawl_reads {
 	PAWL_SEQUESTER pawl_atomic64 slots[1 << PAWL_READS_BITS];
+	/* From here on this thread's own. */
+	volatile uint32_t
+		depth[1 << PAWL_READS_BITS]; /* reads of a slot's lock but one */
+	pawl_atomic64 counting;		     /* the lock whose count it is just trying */
 	struct pawl_reads *free_next;
 };
-
-enum { PAWL_RWLOCK_COUNTED = 1 }; /* in a slot: word counts this read */
 
 #ifdef __cplusplus
 extern "C" {
@@ -112,21 +135,19 @@ void pawl_rwlock_drain(struct pawl_rwlock *l) __attribute__((cold));
 bool pawl_rwlock_write_try(struct pawl_rwlock *l) __attribute__((cold));
 int pawl_rwlock_write_until(struct pawl_rwlock *l, int clock, const struct timespec *time)
 	__attribute__((cold));
+/* Both require the gate, and leave it to the caller to let go of it: counts in whoever is
+ * in line; and says that *l was written, and puts back a form, too. */
+void pawl_rwlock_let_in(struct pawl_rwlock *l) __attribute__((cold));
 void pawl_rwlock_write_end(struct pawl_rwlock *l) __attribute__((cold));
-/* Wakes whoever waits for *l at an address in it; uses addresses alone. */
-void pawl_rwlock_wake(const struct pawl_rwlock *l, const volatile void *whom)
-	__attribute__((cold));
+/* Wakes those who wait for the gate; uses addresses alone. */
+void pawl_rwlock_wake_gate(const struct pawl_rwlock *l) __attribute__((cold));
+/* Wakes the writer that waits for readers; likewise. */
+void pawl_rwlock_wake_writer(const struct pawl_rwlock *l) __attribute__((cold));
 void pawl_rwlock_to_reader(struct pawl_rwlock *l) __attribute__((cold));
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif
-
-/* Where readers queue. */
-static inline const volatile void *pawl_rwlock_line(const struct pawl_rwlock *l)
-{
-	return &l->barred;
-}
 
 /* Which slot of its record a thread tries first for *l. */
 static inline unsigned pawl_rwlock_home(const struct pawl_rwlock *l)
@@ -134,7 +155,8 @@ static inline unsigned pawl_rwlock_home(const struct pawl_rwlock *l)
 	return (unsigned)pawl_hash(pawl_raw_place(l), PAWL_READS_BITS);
 }
 
-/* Announces a read of *l in a free slot: true if that is enough (I1). */
+/* Announces a read of *l, which is biased, in a free slot: true if that is enough
+ * (I1). */
 static inline bool pawl_rwlock_announce(struct pawl_rwlock *l, pawl_atomic64 *slot)
 {
 	pawl_store_release(slot, pawl_address(l));			/* [F] */
@@ -142,27 +164,61 @@ static inline bool pawl_rwlock_announce(struct pawl_rwlock *l, pawl_atomic64 *sl
 	return (pawl_load_acquire(&l->word) & PAWL_RWLOCK_BIASED) != 0; /* [A] */
 }
 
-/*
- * Reads *l if it is biased, and this thread's record has room where it looks first.
- * Otherwise *announced is the slot that must be taken back, or NULL.
- */
-static inline bool pawl_rwlock_read_biased(struct pawl_rwlock *l,
-					   pawl_atomic64 **announced)
+/* The same of one that is fenced. */
+static inline bool pawl_rwlock_announce_fenced(struct pawl_rwlock *l, pawl_atomic64 *slot)
 {
-	struct pawl_reads *mine = pawl_self()->reads;
+	pawl_store_seq_cst(slot, pawl_address(l));			/* [S] */
+	return (pawl_load_seq_cst(&l->word) & PAWL_RWLOCK_FENCED) != 0; /* [S] */
+}
+
+/* What the gate's word is while this thread reads through it. */
+static inline uint64_t pawl_rwlock_reader(void)
+{
+	return pawl_mutex_me() | PAWL_RWLOCK_READS;
+}
+
+/* Reads *l through the gate, if that is free; the slot is, too. */
+static inline bool pawl_rwlock_pass_gate(struct pawl_rwlock *l, pawl_atomic64 *slot)
+{
+	/* Relaxed: spares a write that would fail; [T] decides. */
+	if (pawl_load_relaxed(&l->gate.word) != 0 ||
+	    !pawl_cas_acquire(&l->gate.word, 0, pawl_rwlock_reader())) /* [T] */
+		return false;
+	pawl_store_release(slot, pawl_address(l) | PAWL_RWLOCK_GATED); /* [F] */
+	return true;
+}
+
+/*
+ * Reads *l if it can at once, and this thread's record has room where it looks first.
+ * Otherwise *announced is the slot that must be taken back, or NULL. Now and then it
+ * leaves a lock that is not biased to the runtime, which looks whether it should be.
+ */
+static inline bool pawl_rwlock_read_fast(struct pawl_rwlock *l, pawl_atomic64 **announced)
+{
+	struct pawl_thread *self = pawl_self();
 	pawl_atomic64 *slot;
+	uint64_t word;
 
 	*announced = NULL;
-	if (__builtin_expect(mine == NULL, false))
+	if (__builtin_expect(self->reads == NULL, false))
 		return false;
-	slot = &mine->slots[pawl_rwlock_home(l)];
-	/* Relaxed: a look that spares announcing in vain; and one's own slot. */
-	if (__builtin_expect((pawl_load_relaxed(&l->word) & PAWL_RWLOCK_BIASED) == 0 ||
-				     pawl_load_relaxed(slot) != 0,
-			     false))
+	slot = &self->reads->slots[pawl_rwlock_home(l)];
+	/* Relaxed: says which way to try; and one's own slot. */
+	word = pawl_load_relaxed(&l->word);
+	if (__builtin_expect(pawl_load_relaxed(slot) != 0, false))
 		return false;
-	if (__builtin_expect(pawl_rwlock_announce(l, slot), true))
-		return true;
+	if (__builtin_expect((word & PAWL_RWLOCK_BIASED) != 0, true)) {
+		if (__builtin_expect(pawl_rwlock_announce(l, slot), true))
+			return true;
+	} else {
+		if ((self->slow_reads + 1) % PAWL_RWLOCK_LOOK == 0)
+			return false;
+		self->slow_reads++;
+		if ((word & PAWL_RWLOCK_FENCED) == 0)
+			return pawl_rwlock_pass_gate(l, slot);
+		if (pawl_rwlock_announce_fenced(l, slot))
+			return true;
+	}
 	*announced = slot;
 	return false;
 }
@@ -182,7 +238,7 @@ static inline void pawl_rwlock_read_lock(struct pawl_rwlock *l) PAWL_ACQUIRES_SH
 	pawl_atomic64 *announced;
 
 	pawl_note_begin(l);
-	if (__builtin_expect(!pawl_rwlock_read_biased(l, &announced), false))
+	if (__builtin_expect(!pawl_rwlock_read_fast(l, &announced), false))
 		pawl_rwlock_read_slow(l, announced);
 	pawl_rwlock_note_read(l, true);
 }
@@ -194,7 +250,7 @@ static inline bool pawl_rwlock_read_trylock(struct pawl_rwlock *l) PAWL_TRIES_SH
 	bool reads;
 
 	pawl_note_begin(l);
-	reads = pawl_rwlock_read_biased(l, &announced) ||
+	reads = pawl_rwlock_read_fast(l, &announced) ||
 		pawl_rwlock_read_try(l, announced);
 	pawl_rwlock_note_read(l, reads);
 	return reads;
@@ -212,28 +268,56 @@ static inline int pawl_rwlock_read_timedlock(struct pawl_rwlock *l, int clock,
 	int error = 0;
 
 	pawl_note_begin(l);
-	if (!pawl_rwlock_read_biased(l, &announced))
+	if (!pawl_rwlock_read_fast(l, &announced))
 		error = pawl_rwlock_read_until(l, announced, clock, time);
 	pawl_rwlock_note_read(l, error == 0);
 	return error;
+}
+
+/* Lets go of the gate. */
+static inline void pawl_rwlock_open(struct pawl_rwlock *l)
+{
+	/* Relaxed: I2 of mutex.h allows for one unlock that misses it. */
+	if (__builtin_expect(pawl_load_relaxed(&l->gate.due) != 0, false) &&
+	    pawl_mutex_hand_over(&l->gate))
+		return;
+	pawl_store_release(&l->gate.word, 0); /* [U] */
+	if (pawl_parked_near(&l->gate))
+		pawl_rwlock_wake_gate(l);
 }
 
 /* Ends a read of this thread. */
 static inline void pawl_rwlock_read_unlock(struct pawl_rwlock *l) PAWL_RELEASES_SHARED(l)
 {
 	pawl_atomic64 *slot = &pawl_self()->reads->slots[pawl_rwlock_home(l)];
+	uint64_t seen = pawl_load_relaxed(slot); /* Relaxed: one's own slot */
 
 	pawl_note_releasing(l);
 	pawl_note_begin(l);
-	/* Relaxed: one's own slot. */
-	if (__builtin_expect(pawl_load_relaxed(slot) == pawl_address(l), true)) {
+	if (__builtin_expect(seen == pawl_address(l), true)) {
 		pawl_store_release(slot, 0); /* [R] */
 		if (pawl_parked_near(l))
-			pawl_rwlock_wake(l, &l->word);
+			pawl_rwlock_wake_writer(l);
+	} else if (__builtin_expect(seen == (pawl_address(l) | PAWL_RWLOCK_GATED),
+				    true)) {
+		pawl_store_release(slot, 0); /* [R] */
+		/* Relaxed: who comes to wait now is seen by the next one here (I6),
+		 * or, should it sleep, after [U] (I7). */
+		if (__builtin_expect(
+			    (pawl_load_relaxed(&l->word) & PAWL_RWLOCK_WAITING) != 0,
+			    false))
+			pawl_rwlock_let_in(l);
+		pawl_rwlock_open(l);
 	} else {
 		pawl_rwlock_read_end(l);
 	}
 	pawl_note_end(l);
+}
+
+/* Whether a word lets a writer in that has the gate (I3). */
+static inline bool pawl_rwlock_is_quiet(uint64_t word)
+{
+	return (word & ~(uint64_t)PAWL_RWLOCK_WRITTEN) == 0;
 }
 
 /* Takes the gate if it is free. */
@@ -248,7 +332,8 @@ PAWL_NOTED void pawl_rwlock_write_lock(struct pawl_rwlock *l) PAWL_ACQUIRES(l)
 	pawl_note_locking(l, "rwlock", false);
 	if (__builtin_expect(!pawl_rwlock_take_gate(l), false))
 		pawl_rwlock_write_slow(l);
-	else if (__builtin_expect(pawl_load_seq_cst(&l->word) != 0, false)) /* [G] */
+	else if (__builtin_expect(!pawl_rwlock_is_quiet(pawl_load_seq_cst(&l->word)),
+				  false)) /* [G] */
 		pawl_rwlock_drain(l);
 	pawl_note_locked(l, true);
 }
@@ -260,7 +345,7 @@ PAWL_NOTED bool pawl_rwlock_write_trylock(struct pawl_rwlock *l) PAWL_TRIES(l)
 
 	pawl_note_locking(l, "rwlock", true);
 	writes = pawl_rwlock_take_gate(l) &&
-		 (pawl_load_seq_cst(&l->word) == 0 || /* [G] */
+		 (pawl_rwlock_is_quiet(pawl_load_seq_cst(&l->word)) || /* [G] */
 		  pawl_rwlock_write_try(l));
 	pawl_note_locked(l, writes);
 	return writes;
@@ -283,19 +368,10 @@ PAWL_NOTED void pawl_rwlock_write_unlock(struct pawl_rwlock *l) PAWL_RELEASES(l)
 {
 	pawl_note_releasing(&l->barred);
 	pawl_note_unlocking(l, "rwlock");
-	/* Relaxed: who comes to wait now is seen by the next writer (I6), or, should
-	 * it sleep, after [U] (I7). */
-	if (__builtin_expect(
-		    (pawl_load_relaxed(&l->gate.due) | pawl_load_relaxed(&l->word)) != 0,
-		    false)) {
+	/* Relaxed: as in pawl_rwlock_read_unlock. */
+	if (__builtin_expect(pawl_load_relaxed(&l->word) != PAWL_RWLOCK_WRITTEN, false))
 		pawl_rwlock_write_end(l);
-	} else {
-		pawl_store_release(&l->gate.word, 0); /* [U] */
-		if (pawl_parked_near(&l->gate))
-			pawl_mutex_wake(&l->gate);
-		if (pawl_parked_near(l))
-			pawl_rwlock_wake(l, pawl_rwlock_line(l));
-	}
+	pawl_rwlock_open(l);
 	pawl_note_unlocked(l);
 }
 

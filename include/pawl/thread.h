@@ -44,9 +44,10 @@
  *   PAWL_MUTEX_WATCHED    how many unlocks are counted for those who poll
  *   PAWL_RWLOCK_NAPS      how often a reader dozes, each time twice as long, before
  *                         it asks for its turn
- *   PAWL_RWLOCK_FENCED_AFTER, PAWL_RWLOCK_BIASED_AFTER
- *                         a multiple of so many slow reads by a thread makes a lock
- *                         fenced, or biased
+ *   PAWL_RWLOCK_LOOK      of so many reads of locks that are not biased, a thread looks
+ *                         once whether they should be
+ *   PAWL_RWLOCK_QUIET     so many such looks, between which nobody wrote, make a lock
+ *                         fenced
  *   PAWL_READS_BITS       log2 of how many biased reads a thread's record has room for
  *   PAWL_GONE_BITS        log2 of how many lists there are of hapax waiters that
  *                         gave up

@@ -19,29 +19,41 @@ static struct room {
 	uint64_t data;	  /* plain: guarded by the lock */
 	uint64_t written; /* atomic: sections of writers that got in */
 	uint64_t ready;	  /* atomic: the word is what it is to be */
+	uint64_t asked;	  /* atomic: somebody may come */
 	struct pawl_rwlock others[8];
 } * room;
 
-static uint64_t form; /* what the word is at first */
+static uint64_t form;	/* what the word is at first */
+static bool full;	/* records have no room */
+static uint64_t credit; /* what readers have, so that writers give back what they take */
 
 static void begin(uint64_t word)
 {
 	room = explore_allocate(sizeof(*room), 128);
 	explore_label(room, "room");
-	form = word;
-	sim_rwlock_fenced_after = sim_rwlock_biased_after = NEVER;
+	form = word | PAWL_RWLOCK_WRITTEN; /* which would have to be noted otherwise */
+	full = false;
+	credit = 0;
+	sim_rwlock_look = NEVER;
 }
 
 /* Each thread begins so: memory is zero, so the first makes the lock what it is to be,
  * and the others wait for that. */
 static void enter_room(int thread)
 {
+	int i;
+
 	sim_give_reads(thread);
+	for (i = 0; full && i < 1 << PAWL_READS_BITS; i++)
+		/* As in a record without room. */
+		sim_store(&pawl_self()->reads->slots[i].raw, PAWL_RWLOCK_GATED,
+			  SIM_RELAXED);
 	if (thread != 0) {
 		sim_await(SIM_AWAIT_EQ, &room->ready, 1, 0, SIM_ACQUIRE);
 		return;
 	}
 	sim_store(&room->l.word.raw, form, SIM_RELAXED);
+	sim_store(&room->l.barred.raw, credit, SIM_RELAXED);
 	sim_store(&room->ready, 1, SIM_RELEASE);
 }
 
@@ -57,10 +69,24 @@ static void fenced(void *argument)
 	begin(PAWL_RWLOCK_FENCED);
 }
 
+static void kept(void *argument)
+{
+	fenced(argument);
+	credit = 1;
+}
+
+static void gated(void *argument)
+{
+	(void)argument;
+	begin(0);
+}
+
+/* Records are full, so that readers are counted. */
 static void counted(void *argument)
 {
 	(void)argument;
 	begin(0);
+	full = true;
 }
 
 /* One of which readers make more at once. */
@@ -68,7 +94,8 @@ static void growing(void *argument)
 {
 	(void)argument;
 	begin(0);
-	sim_rwlock_fenced_after = sim_rwlock_biased_after = 1;
+	form = 0;
+	sim_rwlock_look = 1;
 }
 
 static void look(void)
@@ -85,6 +112,8 @@ static void change(void)
 	room->data = before + 1;
 	sim_fetch_add(&room->written, 1, SIM_RELAXED);
 }
+
+/* What a thread does. */
 
 static void read_once(void)
 {
@@ -116,104 +145,54 @@ static void try_write(void)
 	pawl_rwlock_write_unlock(&room->l);
 }
 
-/* The first thread writes, the others read. */
-static void one_writes(void *argument, int thread)
+static void try_read_twice(void)
 {
-	(void)argument;
-	enter_room(thread);
-	if (thread == 0)
-		write_once();
-	else
-		read_once();
+	try_read();
+	try_read();
 }
 
-/* Two write, the third reads. */
-static void two_write(void *argument, int thread)
+static void read_in_time(void)
 {
-	(void)argument;
-	enter_room(thread);
-	if (thread < 2)
-		write_once();
-	else
-		read_once();
-}
-
-/* One has it from the start, and then reads; the other waits for the gate. */
-static void take_turns(void *argument, int thread)
-{
-	(void)argument;
-	sim_give_reads(thread);
-	if (thread == 1) {
-		sim_await(SIM_AWAIT_EQ, &room->ready, 1, 0, SIM_ACQUIRE);
-		write_once();
+	if (pawl_rwlock_read_timedlock(&room->l, CLOCK_MONOTONIC, &later) != 0)
 		return;
-	}
+	look();
+	pawl_rwlock_read_unlock(&room->l);
+}
+
+static void write_in_time(void)
+{
+	if (pawl_rwlock_write_timedlock(&room->l, CLOCK_MONOTONIC, &later) != 0)
+		return;
+	change();
+	pawl_rwlock_write_unlock(&room->l);
+}
+
+static void read_and_exit(void)
+{
+	read_once();
+	explore_exit();
+}
+
+/* What it wrote is what it reads. */
+static void write_and_read(void)
+{
+	uint64_t mine;
+
 	pawl_rwlock_write_lock(&room->l);
 	change();
-	sim_store(&room->ready, 1, SIM_RELEASE);
-	pawl_rwlock_write_unlock(&room->l);
-	try_read();
+	mine = room->data;
+	pawl_rwlock_downgrade(&room->l);
+	if (room->data != mine)
+		explore_fail(VERDICT_ASSERTION,
+			     "somebody wrote between writing and reading");
+	pawl_rwlock_read_unlock(&room->l);
 }
 
-/* One tries to write, another reads until the lock is biased, a third finds it so. */
-static void is_given(void *argument, int thread)
+/* Once a writer may be waiting for it. */
+static void read_within(void)
 {
-	(void)argument;
-	enter_room(thread);
-	if (thread == 0)
-		try_write();
-	else
-		try_read();
-	if (thread == 1)
-		try_read();
-}
-
-/* One reads another lock in the slot that the first read was announced in. */
-static void reuses(void *argument, int thread)
-{
-	struct pawl_rwlock *other = room->others;
-
-	(void)argument;
-	while (pawl_rwlock_home(other) != pawl_rwlock_home(&room->l))
-		other++;
-	sim_give_reads(thread);
-	if (thread == 0) {
-		sim_store(&other->word.raw, form, SIM_RELAXED);
-		enter_room(thread);
-		try_write();
-		return;
-	}
-	enter_room(thread);
-	try_read();
-	if (pawl_rwlock_read_trylock(other))
-		pawl_rwlock_read_unlock(other);
-}
-
-/* One tries to write, another reads twice. */
-static void comes_back(void *argument, int thread)
-{
-	(void)argument;
-	enter_room(thread);
-	if (thread == 0) {
-		try_write();
-		return;
-	}
-	try_read();
-	try_read();
-}
-
-/* One reads, and reads again once a writer may be waiting for it. */
-static void recursive(void *argument, int thread)
-{
-	(void)argument;
-	enter_room(thread);
-	if (thread == 0) {
-		sim_await(SIM_AWAIT_EQ, &room->ready, 2, 0, SIM_ACQUIRE);
-		write_once();
-		return;
-	}
 	pawl_rwlock_read_lock(&room->l);
-	sim_store(&room->ready, 2, SIM_RELEASE);
+	sim_store(&room->asked, 1, SIM_RELEASE);
 	if (!pawl_rwlock_read_trylock(&room->l))
 		explore_fail(VERDICT_ASSERTION, "a reader is not let in again");
 	pawl_rwlock_read_unlock(&room->l);
@@ -221,94 +200,135 @@ static void recursive(void *argument, int thread)
 	pawl_rwlock_read_unlock(&room->l);
 }
 
-/* The writer gives up, or gets in; then the reader's record must still count. */
+static void write_later(void)
+{
+	sim_await(SIM_AWAIT_EQ, &room->asked, 1, 0, SIM_ACQUIRE);
+	write_once();
+}
+
+/* One that is read in the slot where the first one is announced. */
+static struct pawl_rwlock *neighbour(void)
+{
+	struct pawl_rwlock *other = room->others;
+
+	while (pawl_rwlock_home(other) != pawl_rwlock_home(&room->l))
+		other++;
+	return other;
+}
+
+static void try_read_both(void)
+{
+	try_read();
+	if (pawl_rwlock_read_trylock(neighbour()))
+		pawl_rwlock_read_unlock(neighbour());
+}
+
+/* Has it from the start, and then reads. */
+static void let_write(void)
+{
+	pawl_rwlock_write_lock(&room->l);
+	change();
+	sim_store(&room->asked, 1, SIM_RELEASE);
+	pawl_rwlock_write_unlock(&room->l);
+	try_read();
+}
+
+/* The threads of a scenario. */
+
+static void act(int thread, void (*first)(void), void (*second)(void),
+		void (*third)(void))
+{
+	void (*const parts[])(void) = {first, second, third};
+
+	enter_room(thread);
+	parts[thread]();
+}
+
+static void one_writes(void *argument, int thread)
+{
+	(void)argument;
+	act(thread, write_once, read_once, read_once);
+}
+
+static void two_write(void *argument, int thread)
+{
+	(void)argument;
+	act(thread, write_once, write_once, read_once);
+}
+
+static void take_turns(void *argument, int thread)
+{
+	(void)argument;
+	act(thread, let_write, write_later, NULL);
+}
+
+static void is_given(void *argument, int thread)
+{
+	(void)argument;
+	act(thread, try_write, try_read_twice, try_read);
+}
+
+static void reuses(void *argument, int thread)
+{
+	(void)argument;
+	if (thread == 0)
+		sim_store(&neighbour()->word.raw, form, SIM_RELAXED);
+	act(thread, try_write, try_read_both, NULL);
+}
+
+static void reuses_gated(void *argument, int thread)
+{
+	(void)argument;
+	act(thread, try_write, try_read_both, NULL);
+}
+
+static void comes_back(void *argument, int thread)
+{
+	(void)argument;
+	act(thread, try_write, try_read_twice, NULL);
+}
+
+static void recursive(void *argument, int thread)
+{
+	(void)argument;
+	act(thread, write_later, read_within, NULL);
+}
+
 static void writer_gives_up(void *argument, int thread)
 {
 	(void)argument;
-	enter_room(thread);
-	if (thread == 0) {
-		if (pawl_rwlock_write_timedlock(&room->l, CLOCK_MONOTONIC, &later) != 0)
-			return;
-		change();
-		pawl_rwlock_write_unlock(&room->l);
-	} else if (thread == 1) {
-		read_once();
-	} else {
-		write_once();
-	}
+	act(thread, write_in_time, read_once, write_once);
 }
 
 static void reader_gives_up(void *argument, int thread)
 {
 	(void)argument;
-	enter_room(thread);
-	if (thread == 0) {
-		write_once();
-	} else if (thread == 1) {
-		if (pawl_rwlock_read_timedlock(&room->l, CLOCK_MONOTONIC, &later) != 0)
-			return;
-		look();
-		pawl_rwlock_read_unlock(&room->l);
-	} else {
-		read_once();
-	}
+	act(thread, write_once, read_in_time, read_once);
 }
 
 /* Nobody waits, so that three threads come to an end. */
 static void one_tries_to_write(void *argument, int thread)
 {
 	(void)argument;
-	enter_room(thread);
-	if (thread == 0)
-		try_write();
-	else
-		try_read();
+	act(thread, try_write, try_read, try_read);
 }
 
 static void two_try_to_write(void *argument, int thread)
 {
 	(void)argument;
-	enter_room(thread);
-	if (thread < 2)
-		try_write();
-	else
-		try_read();
+	act(thread, try_write, try_write, try_read);
 }
 
-/* One goes away after its read. */
 static void exits(void *argument, int thread)
 {
 	(void)argument;
-	enter_room(thread);
-	if (thread == 0) {
-		write_once();
-		return;
-	}
-	read_once();
-	explore_exit();
+	act(thread, write_once, read_and_exit, NULL);
 }
 
-/* A writer goes on as a reader: what it wrote is what it reads. */
 static void downgrades(void *argument, int thread)
 {
-	uint64_t mine;
-
 	(void)argument;
-	enter_room(thread);
-	if (thread == 1) {
-		write_once();
-	} else if (thread == 2) {
-		read_once();
-	} else {
-		pawl_rwlock_write_lock(&room->l);
-		change();
-		mine = room->data;
-		pawl_rwlock_downgrade(&room->l);
-		if (room->data != mine)
-			explore_fail(VERDICT_ASSERTION,
-				     "somebody wrote between writing and reading");
-		pawl_rwlock_read_unlock(&room->l);
-	}
+	act(thread, write_and_read, write_once, read_once);
 }
 
 /* Whoever had the lock, and waited for it, is gone. */
@@ -317,7 +337,7 @@ static void finished(void *argument)
 	uint64_t word = explore_final(&room->l.word.raw);
 
 	(void)argument;
-	if ((word & ~(uint64_t)RECORDS) != 0)
+	if ((word & ~(uint64_t)(RECORDS | PAWL_RWLOCK_WRITTEN)) != 0)
 		explore_fail(VERDICT_ASSERTION, "in the end the word is %llu",
 			     (unsigned long long)word);
 	if (explore_final(&room->l.gate.word.raw) != 0)
@@ -344,6 +364,10 @@ const struct scenario rwlock_scenarios[] = {
 	 passes, biased, one_tries_to_write, finished, 0, false, false},
 	{"fenced", "the same with readers that pass a fence", 3, 3, 1, 1, always, passes,
 	 fenced, one_tries_to_write, finished, 0, false, false},
+	{"kept", "the same, and the writer gives the form back", 3, 3, 1, 1, always,
+	 passes, kept, one_tries_to_write, finished, 0, false, false},
+	{"gated", "the same with readers that take the gate, or join who has it", 3, 3, 1,
+	 1, always, passes, gated, one_tries_to_write, finished, 0, false, false},
 	{"counted", "the same with readers that are counted", 3, 3, 1, 1, always, passes,
 	 counted, one_tries_to_write, finished, 0, false, false},
 	{"growing", "readers make the lock fenced and biased meanwhile", 3, 3, 1, 1,
@@ -354,6 +378,10 @@ const struct scenario rwlock_scenarios[] = {
 	 1, always, passes, biased, one_writes, finished, 0, false, false},
 	{"fenced-waits", "the same with a reader that passes a fence", 2, 2, 1, 1, always,
 	 passes, fenced, one_writes, finished, 0, false, false},
+	{"kept-waits", "the same, and the writer gives the form back", 2, 2, 1, 1, always,
+	 passes, kept, one_writes, finished, 0, false, false},
+	{"gated-waits", "the same with a reader that takes the gate", 2, 2, 1, 1, always,
+	 passes, gated, one_writes, finished, 0, false, false},
 	{"counted-waits", "the same with a reader that is counted", 2, 2, 1, 1, always,
 	 passes, counted, one_writes, finished, 0, false, false},
 	{"comes-back", "a reader makes the lock fenced, and comes back", 2, 2, 1, 1,
@@ -367,17 +395,24 @@ const struct scenario rwlock_scenarios[] = {
 	 .takes_minutes = true},
 	{"reused", "two locks are read in one slot, one is written", 2, 2, 1, 1, always,
 	 passes, biased, reuses, finished, 0, false, false},
+	{"reused-gated", "the same, the other through its gate", 2, 2, 1, 1, always,
+	 passes, biased, reuses_gated, finished, 0, false, false},
+	{"again", "a reader comes back to a bias that may be withdrawn", 2, 2, 1, 1,
+	 always, passes, biased, comes_back, finished, 0, false, false},
 	{"recursive", "one reads within its read while another writes", 2, 2, 1, 1,
-	 always, passes, biased, recursive, finished, 0, false, false,
-	 .takes_minutes = true},
-	{"recursive-counted", "the same, not biased", 2, 2, 1, 1, always, passes, counted,
-	 recursive, finished, 0, false, false, .takes_minutes = true},
+	 always, passes, biased, recursive, finished, 0, false, false},
+	{"recursive-gated", "the same, through the gate", 2, 2, 1, 1, always, passes,
+	 gated, recursive, finished, 0, false, false},
+	{"recursive-counted", "the same, counted", 2, 2, 1, 1, always, passes, counted,
+	 recursive, finished, 0, false, false},
 	{"writer-timed", "a writer that may give up, a reader", 2, 2, 1, 1, always,
 	 passes, biased, writer_gives_up, finished, 0, false, false},
-	{"counted-timed", "the same, not biased", 2, 2, 1, 1, always, passes, counted,
+	{"gated-timed", "the same, through the gate", 2, 2, 1, 1, always, passes, gated,
+	 writer_gives_up, finished, 0, false, false},
+	{"counted-timed", "the same, counted", 2, 2, 1, 1, always, passes, counted,
 	 writer_gives_up, finished, 0, false, false},
 	{"reader-timed", "a reader that may give up, a writer", 2, 2, 1, 1, always,
-	 passes, counted, reader_gives_up, finished, 0, false, false},
+	 passes, gated, reader_gives_up, finished, 0, false, false},
 	{"exit", "a reader goes away after its unlock", 2, 2, 1, 1, always, passes,
 	 biased, exits, finished, 0, false, false},
 	{"downgrade", "a writer goes on as a reader, another writes", 2, 2, 1, 1, always,

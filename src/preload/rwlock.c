@@ -265,15 +265,17 @@ EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *rwlock)
 	return write_until(rw, NULL, SITE);
 }
 
-/* Whether this thread's record says that it reads rw where one looks first. */
+/* Whether this thread's record says that it reads rw where one looks first, and once. */
 static inline bool reads_at_home(const struct rwlock *rw)
 {
 	const struct pawl_reads *mine = pawl_self()->reads;
+	uint64_t seen;
 
+	if (unlikely(mine == NULL))
+		return false;
 	/* Relaxed: our own. */
-	return likely(mine != NULL) &&
-	       likely(pawl_load_relaxed(&mine->slots[pawl_rwlock_home(&rw->plain)]) ==
-		      pawl_address(&rw->plain));
+	seen = pawl_load_relaxed(&mine->slots[pawl_rwlock_home(&rw->plain)]);
+	return likely((seen & ~(uint64_t)PAWL_RWLOCK_GATED) == pawl_address(&rw->plain));
 }
 
 /* glibc counts readers, and cannot tell one from another: who does not read ends

@@ -39,6 +39,8 @@ struct pawl_sleeper {
 	struct pawl_sleeper *outer; /* pawl_mutex's: the wait that a signal's handler
 				     * interrupted, in which this one is */
 	bool abandoned;		    /* pawl_mutex's: pawl_mutex_abandon came by */
+	/* How that makes it leave its queue, if not as that of a mutex. */
+	void (*abandon)(struct pawl_sleeper *);
 	bool taken;	/* pawl_cond's only: off its list, and about to be told */
 	uint64_t since; /* pawl_cond's only: when it came, on the clock */
 	uint64_t told;	/* and when it was woken, if it was */

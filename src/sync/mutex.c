@@ -96,37 +96,46 @@ static uint64_t watch(struct pawl_mutex *m, uint64_t due)
 	return watched;
 }
 
-enum outcome { TAKEN, IN_VAIN, CROWDED };
+/* As pawl_mutex_take, for whoever that is. */
+static bool take(struct pawl_mutex *m, uint64_t identity)
+{
+	/* Relaxed: spares a write that would fail; [A] decides. */
+	return pawl_load_relaxed(&m->word) == 0 &&
+	       pawl_cas_acquire(&m->word, 0, identity); /* [A] of pawl/mutex.h */
+}
 
 /*
- * Polls for the lock. Ends early if it was granted. One thread that takes the
+ * Polls for the lock. Ends early if *state, unless it is NULL, has these bits. One thread that takes the
  * lock again and again, faster than it could come here, had better be left alone
  * for a while; and, crowded, for longer if others are queued already. A head
  * that insists asks for its turn at each poll (I2).
  */
-static enum outcome poll(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns,
-			 bool insist)
+static enum pawl_polled poll(struct pawl_mutex *m, uint64_t identity,
+			     const pawl_atomic64 *state, uint64_t enough, uint64_t ns,
+			     bool insist)
 {
 	enum pawl_pace pace = PAWL_PACE_SLOW;
 	struct pawl_spin spin;
 	uint64_t before = 0;	   /* what due was at the last look */
 	uint64_t holder = 0, last; /* whom we saw with the lock */
 	int free = FREE_LOOKS;
-	bool again;
+	bool stalled = true, again;
 
 	pawl_spin_begin(&spin, ns);
 	do {
 		uint64_t due = pawl_spin_look(&spin, &m->due); /* Relaxed: a hint */
+		uint64_t sections = before != 0 ? passed(before, due) : 0;
 
+		stalled &= sections == 0;
 		if (before != 0)
-			pace = pawl_spin_pace(&spin, passed(before, due));
-		if (pace == PAWL_PACE_SLOW && pawl_mutex_take(m))
-			return TAKEN;
+			pace = pawl_spin_pace(&spin, sections);
+		if (pace == PAWL_PACE_SLOW && take(m, identity))
+			return PAWL_POLLED_TAKEN;
 		if (pace == PAWL_PACE_FAST && turn_of(due) != 0)
-			return CROWDED;
+			return PAWL_POLLED_CROWDED;
 		/* Relaxed: only says when to stop; the caller looks again. */
-		if (me != NULL && pawl_load_relaxed(&me->state) == SLEEPER_GRANTED)
-			return IN_VAIN;
+		if (state != NULL && (pawl_load_relaxed(state) & enough) == enough)
+			return PAWL_POLLED_IN_VAIN;
 		if (!insist)
 			before = watch(m, due);
 		else if (due != 1)
@@ -143,7 +152,13 @@ static enum outcome poll(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t
 			free = last == 0 || holder == 0 || holder == last ? free - 1 : 0;
 		}
 	} while (again);
-	return IN_VAIN;
+	return stalled ? PAWL_POLLED_STALLED : PAWL_POLLED_IN_VAIN;
+}
+
+enum pawl_polled pawl_mutex_poll(struct pawl_mutex *m, uint64_t identity,
+				 const pawl_atomic64 *state, uint64_t enough, uint64_t ns)
+{
+	return poll(m, identity, state, enough, ns, false);
 }
 
 /* True if m's memory has begun a new life while we were waiting for the last one.
@@ -153,8 +168,7 @@ static bool is_forgotten(const struct pawl_mutex *m, const struct pawl_sleeper *
 	return me->address != m;
 }
 
-/* Sleeps as pawl_sleep does, where pawl_mutex_abandon finds us. */
-static bool sleep_queued(struct pawl_sleeper *me, const struct pawl_deadline *deadline)
+bool pawl_sleep_queued(struct pawl_sleeper *me, const struct pawl_deadline *deadline)
 {
 	struct pawl_thread *self = pawl_self();
 	bool told;
@@ -189,7 +203,7 @@ static int nap(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns,
 		pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
 	}
 	pawl_bucket_unlock(bucket);
-	if (sleep_queued(me, last ? deadline : &soon))
+	if (pawl_sleep_queued(me, last ? deadline : &soon))
 		return EAGAIN;
 	if (last)
 		return ETIMEDOUT;
@@ -222,7 +236,7 @@ static int sleep_as_head(struct pawl_mutex *m, struct pawl_sleeper *me, bool pat
 		return nap(m, me, UNSURE_NS, deadline);
 	if (pawl_mutex_take(m)) /* P1 */
 		return 0;
-	return sleep_queued(me, deadline) ? EAGAIN : ETIMEDOUT;
+	return pawl_sleep_queued(me, deadline) ? EAGAIN : ETIMEDOUT;
 }
 
 /*
@@ -281,8 +295,9 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 
 		if (pawl_load_acquire(&me->state) == SLEEPER_GRANTED) /* [W] */
 			return 0;
-		if (poll(m, me, insist ? INSIST_NS : pawl_wake_cost() / 2, insist) ==
-		    TAKEN)
+		if (poll(m, me->identity, &me->state, SLEEPER_GRANTED,
+			 insist ? INSIST_NS : pawl_wake_cost() / 2,
+			 insist) == PAWL_POLLED_TAKEN)
 			break;
 		if (insist) {
 			error = sleep_as_head(m, me, !woken, deadline);
@@ -369,21 +384,25 @@ void pawl_mutex_lock_queued(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
 }
 
 /* As compete; ECANCELED means that it must be tried anew. */
-static int try_until(struct pawl_mutex *m, const struct pawl_deadline *deadline)
+static int try_until(struct pawl_mutex *m, const struct pawl_deadline *deadline,
+		     void (*abandon)(struct pawl_sleeper *))
 {
 	struct pawl_bucket *bucket = pawl_bucket_of(m);
-	struct pawl_sleeper me = {.address = m, .mutex = m, .identity = pawl_mutex_me()};
+	struct pawl_sleeper me = {.address = m,
+				  .mutex = m,
+				  .identity = pawl_mutex_me(),
+				  .abandon = abandon};
 	struct pawl_sleeper *head;
-	enum outcome outcome;
+	enum pawl_polled outcome;
 	int tries = PAWL_MUTEX_TRIES;
 	bool again;
 
 	do {
 		/* The holder may not be running if others had to queue. */
-		outcome = poll(m, NULL,
+		outcome = poll(m, me.identity, NULL, 0,
 			       pawl_wake_cost() / (pawl_mutex_has_queue(m) ? 4 : 1),
 			       false);
-		if (outcome == TAKEN)
+		if (outcome == PAWL_POLLED_TAKEN)
 			return 0;
 		pawl_bucket_lock(bucket);
 		if (pawl_mutex_take(m)) {
@@ -393,7 +412,7 @@ static int try_until(struct pawl_mutex *m, const struct pawl_deadline *deadline)
 		head = pawl_bucket_find(bucket->first, m);
 		/* A head that was woken, and has no CPU yet, is no reason to sleep.
 		 * Relaxed: only says whether it got up. */
-		again = outcome == IN_VAIN && head != NULL && tries-- > 0 &&
+		again = outcome != PAWL_POLLED_CROWDED && head != NULL && tries-- > 0 &&
 			pawl_load_relaxed(&head->state) == SLEEPER_WOKEN;
 		if (!again)
 			pawl_bucket_append(bucket, &me);
@@ -402,19 +421,25 @@ static int try_until(struct pawl_mutex *m, const struct pawl_deadline *deadline)
 		pawl_bucket_unlock(bucket);
 	} while (again);
 
-	if (head != NULL && !sleep_queued(&me, deadline) && !me.abandoned)
+	if (head != NULL && !pawl_sleep_queued(&me, deadline) && !me.abandoned)
 		return leave_late(bucket, m, &me);
 	return me.abandoned ? ECANCELED : compete(m, &me, head != NULL, deadline);
 }
 
-static int lock_until(struct pawl_mutex *m, const struct pawl_deadline *deadline)
+int pawl_mutex_await(struct pawl_mutex *m, const struct pawl_deadline *deadline,
+		     void (*abandon)(struct pawl_sleeper *))
 {
 	int error;
 
 	do
-		error = try_until(m, deadline);
+		error = try_until(m, deadline, abandon);
 	while (error == ECANCELED);
 	return error;
+}
+
+static int lock_until(struct pawl_mutex *m, const struct pawl_deadline *deadline)
+{
+	return pawl_mutex_await(m, deadline, NULL);
 }
 
 void pawl_mutex_forget(struct pawl_mutex *m)
@@ -431,14 +456,21 @@ void pawl_mutex_forget(struct pawl_mutex *m)
 	pawl_bucket_unlock(bucket);
 }
 
+bool pawl_mutex_leave_queue(struct pawl_sleeper *me)
+{
+	return leave_late(pawl_bucket_of(me->mutex), me->mutex, me) == 0;
+}
+
 void pawl_mutex_abandon(void)
 {
 	struct pawl_thread *self = pawl_self();
 	struct pawl_sleeper *me;
 
 	for (me = self->asleep; me != NULL; me = me->outer) {
-		if (leave_late(pawl_bucket_of(me->mutex), me->mutex, me) == 0)
-			pawl_mutex_unlock(me->mutex); /* it had just been granted */
+		if (me->abandon != NULL)
+			me->abandon(me);
+		else if (pawl_mutex_leave_queue(me))
+			pawl_mutex_unlock(me->mutex);
 		me->abandoned = true;
 		/* Relaxed: our own. */
 		pawl_store_relaxed(&me->state, SLEEPER_WOKEN);
@@ -459,20 +491,9 @@ int pawl_mutex_lock_until(struct pawl_mutex *m, int clock, const struct timespec
 	return error != 0 ? error : lock_until(m, &deadline);
 }
 
-/* Sets m free, and wakes the head if it sleeps and is counted. */
-static inline void set_free(struct pawl_mutex *m)
-{
-	/* Relaxed: it changes only if it is ours to change. */
-	bool foreign = pawl_load_relaxed(&m->word) != pawl_mutex_me();
-
-	pawl_store_release(&m->word, 0); /* [R] of pawl/mutex.h: our last access */
-	if (foreign || pawl_parked_near(m))
-		pawl_mutex_wake(m);
-}
-
-/* Unlock, when the head's turn has come: hands it the lock. Kept apart, or every unlock
- * that only counts would save the registers that this one needs. */
-static __attribute__((noinline)) void grant(struct pawl_mutex *m)
+/* Unlock, when the head's turn has come: hands it the lock; false if it has gone. Kept
+ * apart, or every unlock that only counts would save the registers that this one needs. */
+static __attribute__((noinline)) bool grant(struct pawl_mutex *m)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of(m);
 	struct pawl_sleeper *head;
@@ -483,8 +504,7 @@ static __attribute__((noinline)) void grant(struct pawl_mutex *m)
 	if (head == NULL) {			/* it gave up in the meantime */
 		pawl_store_relaxed(&m->due, 0); /* Relaxed: we hold m */
 		pawl_bucket_unlock(bucket);
-		set_free(m);
-		return;
+		return false;
 	}
 	dequeue_owner(bucket, m, head);
 	/* Relaxed: the head learns it by [V], all others by [R]. */
@@ -493,26 +513,43 @@ static __attribute__((noinline)) void grant(struct pawl_mutex *m)
 	pawl_bucket_unlock(bucket);
 	if (asleep)
 		pawl_os_wake(&head->state);
+	return true;
+}
+
+static inline bool hand_over(struct pawl_mutex *m)
+{
+	/* Relaxed, here and below: I2 allows for a count that the head overwrites, or that
+	 * overwrites the head's. */
+	uint64_t due = pawl_load_relaxed(&m->due), turn = turn_of(due);
+
+	if (turn == 1)
+		return grant(m);
+	if (turn != 0)
+		due--;
+	if (due >> WATCH_SHIFT != 0)
+		due -= (uint64_t)1 << WATCH_SHIFT;
+	pawl_store_relaxed(&m->due, due);
+	return false;
+}
+
+bool pawl_mutex_hand_over(struct pawl_mutex *m)
+{
+	return hand_over(m);
 }
 
 /* Unlock while somebody waits, or by another thread than the owner: counts, and
  * either hands over or sets free. */
 void pawl_mutex_unlock_slow(struct pawl_mutex *m)
 {
-	/* Relaxed, here and below: I2 allows for a count that the head overwrites, or that
-	 * overwrites the head's. */
-	uint64_t due = pawl_load_relaxed(&m->due), turn = turn_of(due);
+	bool foreign;
 
-	if (turn == 1) {
-		grant(m);
+	if (hand_over(m))
 		return;
-	}
-	if (turn != 0)
-		due--;
-	if (due >> WATCH_SHIFT != 0)
-		due -= (uint64_t)1 << WATCH_SHIFT;
-	pawl_store_relaxed(&m->due, due);
-	set_free(m);
+	/* Relaxed: it changes only if it is ours to change. */
+	foreign = pawl_load_relaxed(&m->word) != pawl_mutex_me();
+	pawl_store_release(&m->word, 0); /* [R] of pawl/mutex.h: our last access */
+	if (foreign || pawl_parked_near(m))
+		pawl_mutex_wake(m);
 }
 
 /* After an unlock that found somebody counted: wakes the head if it sleeps. */

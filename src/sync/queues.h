@@ -28,9 +28,36 @@ void pawl_mutex_lock_queued(struct pawl_mutex *m, struct pawl_sleeper *sleeper);
  * of them wakes up any more, but by its deadline. */
 void pawl_mutex_forget(struct pawl_mutex *m);
 
+/* How polling for a mutex ended: STALLED if nobody unlocked it meanwhile, CROWDED if
+ * it changes hands faster than it could come here, and others are queued. */
+enum pawl_polled {
+	PAWL_POLLED_TAKEN,
+	PAWL_POLLED_IN_VAIN,
+	PAWL_POLLED_STALLED,
+	PAWL_POLLED_CROWDED
+};
+
+/* Polls for m, in the name of `identity`, for ns nanoseconds; ends early if *state has
+ * the bits of `enough`. */
+enum pawl_polled pawl_mutex_poll(struct pawl_mutex *m, uint64_t identity,
+				 const pawl_atomic64 *state, uint64_t enough,
+				 uint64_t ns);
+
+/*
+ * As pawl_mutex_lock_slow, and ETIMEDOUT. If the wait is abandoned, `abandon` is
+ * called, which has to pawl_mutex_leave_queue; that returns true if m was granted
+ * this moment, and is to be unlocked.
+ */
+int pawl_mutex_await(struct pawl_mutex *m, const struct pawl_deadline *deadline,
+		     void (*abandon)(struct pawl_sleeper *));
+bool pawl_mutex_leave_queue(struct pawl_sleeper *me);
+
+/* Sleeps as pawl_sleep does, where pawl_mutex_abandon finds the sleeper. */
+bool pawl_sleep_queued(struct pawl_sleeper *me, const struct pawl_deadline *deadline);
+
 /*
  * The calling thread, a signal's handler that is, is about to jump out of the
- * waits for mutexes that it sleeps in: leaves their queues. A wait that it does
+ * waits for mutexes and rwlocks that it sleeps in: leaves their queues. A wait that it does
  * not leave after all starts over.
  */
 void pawl_mutex_abandon(void);

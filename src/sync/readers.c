@@ -3,90 +3,127 @@
  * Reads that are not ended by who began them: of a thread that left it to another,
  * which the interposer allows for, and in the child of a fork.
  *
- * Order: as in sync/rwlock.c. Here [R] and [D] end what another thread read, after its
- * section: that it is over is for the program to know, and to order.
+ * Order: [R] pairs with [K] of sync/rwlock_write.c, and [D] pairs with [E] there. Here they
+ * end what another thread read, after its section: that it is over is for the program to
+ * know, and to order.
  */
-#include "sync/reads.h"
+#include "sync/rwlocks.h"
 
 #include <pawl/runtime.h>
 
-enum { SLOTS = 1 << PAWL_READS_BITS };
-
-/* How often a record has l in a slot with that mark, and where last. */
-static unsigned find(struct pawl_reads *r, const struct pawl_rwlock *l, uint64_t mark,
-		     pawl_atomic64 **where)
+/* Where a record has l, with these marks, whether or not NESTED; or NULL. */
+static pawl_atomic64 *find(struct pawl_reads *r, const struct pawl_rwlock *l,
+			   uint64_t marks)
 {
-	unsigned i, found = 0;
+	unsigned i;
 
 	for (i = 0; i < SLOTS; i++)
 		/* Relaxed: our own, or the caller takes it from there. */
-		if (pawl_load_relaxed(&r->slots[i]) == (pawl_address(l) | mark)) {
-			*where = &r->slots[i];
-			found++;
-		}
-	return found;
+		if ((pawl_load_relaxed(&r->slots[i]) & ~(uint64_t)PAWL_RWLOCK_NESTED) ==
+		    (pawl_address(l) | marks))
+			return &r->slots[i];
+	return NULL;
 }
 
-/* How many reads of l this thread has that found no slot. */
-static unsigned count_nodes(const struct pawl_rwlock *l)
+/* Whether this thread reads l, and found no slot. */
+static bool has_node(const struct pawl_rwlock *l)
 {
-	const struct pawl_node *node;
-	unsigned count = 0;
+	const struct pawl_node *node = pawl_self()->more_reads;
 
-	for (node = pawl_self()->more_reads; node != NULL; node = node->free_next)
-		count += node->value == pawl_address(l);
-	return count;
+	while (node != NULL && node->value != pawl_address(l))
+		node = node->free_next;
+	return node != NULL;
 }
 
 bool pawl_rwlock_reads(const struct pawl_rwlock *l)
 {
 	struct pawl_reads *mine = pawl_self()->reads;
-	pawl_atomic64 *where;
 
 	return mine != NULL &&
-	       (find(mine, l, 0, &where) != 0 ||
-		find(mine, l, PAWL_RWLOCK_COUNTED, &where) != 0 || count_nodes(l) != 0);
+	       (find(mine, l, 0) != NULL || find(mine, l, PAWL_RWLOCK_COUNTED) != NULL ||
+		find(mine, l, PAWL_RWLOCK_GATED) != NULL || has_node(l));
 }
 
-/* Takes a read of l with that mark from any record. */
-static bool take(const struct pawl_rwlock *l, uint64_t mark)
+enum taken { NOTHING, PART, ALL };
+
+/* Takes a read of l with these marks from a record: the last one of its thread there,
+ * or one of several. */
+static enum taken take_from(struct pawl_reads *r, const struct pawl_rwlock *l,
+			    uint64_t marks)
 {
 	pawl_atomic64 *slot;
+
+	/* Ends: it is tried again only if the slot has changed. */
+	while ((slot = find(r, l, marks)) != NULL) {
+		uint64_t whole = pawl_address(l) | marks;
+
+		if (r->depth[slot - r->slots] == 0) {
+			if (pawl_cas_acq_rel(slot, whole, 0)) /* [R] */
+				return ALL;
+			continue;
+		}
+		if (--r->depth[slot - r->slots] == 0)
+			/* Relaxed: to writers it is the same. */
+			pawl_store_relaxed(slot, whole);
+		return PART;
+	}
+	return NOTHING;
+}
+
+static enum taken take(const struct pawl_rwlock *l, uint64_t marks)
+{
+	enum taken taken = NOTHING;
 	struct pawl_reads *r;
 	unsigned i;
 
-	for (i = 0; (r = pawl_reads_at(i)) != NULL; i++)
-		while (find(r, l, mark, &slot) != 0)
-			if (pawl_cas_acq_rel(slot, pawl_address(l) | mark, 0)) /* [R] */
-				return true;
-	return false;
+	for (i = 0; taken == NOTHING && (r = pawl_reads_at(i)) != NULL; i++)
+		taken = take_from(r, l, marks);
+	return taken;
 }
 
 bool pawl_rwlock_end_other(struct pawl_rwlock *l)
 {
-	if (take(l, PAWL_RWLOCK_COUNTED))
+	enum taken taken = take(l, PAWL_RWLOCK_COUNTED);
+
+	if (taken == ALL)
 		/* Our last access to l. */
 		pawl_fetch_add_release(&l->word, -(uint64_t)PAWL_RWLOCK_READER); /* [D] */
-	else if (!take(l, 0))
-		return false;
-	if (pawl_parked_near(l))
-		pawl_rwlock_wake(l, &l->word);
-	return true;
+	else if (taken == NOTHING)
+		taken = take(l, 0);
+	if (taken == NOTHING) {
+		taken = take(l, PAWL_RWLOCK_GATED);
+		if (taken == ALL)
+			pawl_rwlock_leave_gate(l);
+	} else if (taken == ALL && pawl_parked_near(l)) {
+		pawl_rwlock_wake_writer(l);
+	}
+	return taken != NOTHING;
 }
 
 void pawl_rwlock_survive(struct pawl_rwlock *l)
 {
 	struct pawl_reads *mine = pawl_self()->reads;
-	pawl_atomic64 *where;
-	uint64_t counted = find(mine, l, PAWL_RWLOCK_COUNTED, &where) + count_nodes(l);
-	bool announced = find(mine, l, 0, &where) != 0;
-	/* Relaxed, here and below: nobody else is there. */
-	uint64_t word = pawl_load_relaxed(&l->word) & PAWL_RWLOCK_BIASED;
+	bool counted = find(mine, l, PAWL_RWLOCK_COUNTED) != NULL || has_node(l);
+	bool gated = find(mine, l, PAWL_RWLOCK_GATED) != NULL;
+	uint64_t forms = PAWL_RWLOCK_BIASED | PAWL_RWLOCK_FENCED | PAWL_RWLOCK_KEPT;
+	uint64_t word = counted ? PAWL_RWLOCK_READER : 0;
 
-	word += counted * PAWL_RWLOCK_READER;
-	if (announced) /* lest a writer look at the count alone */
-		word |= PAWL_RWLOCK_FENCED;
+	/* Relaxed, here and below: nobody else is there. Its own announcement would be
+	 * overlooked by a writer that finds no form. */
+	if ((pawl_load_relaxed(&l->word) & forms) != 0 || find(mine, l, 0) != NULL)
+		word += PAWL_RWLOCK_FENCED;
 	pawl_store_relaxed(&l->word, word);
 	/* Who had the gate waited for us: it did not write. */
-	l->gate = (struct pawl_mutex)PAWL_MUTEX_INIT;
+	pawl_store_relaxed(&l->gate.word, gated ? pawl_rwlock_reader() : 0);
+	pawl_store_relaxed(&l->gate.due, 0);
+}
+
+void pawl_rwlock_forget_counting(struct pawl_rwlock *l)
+{
+	/* Relaxed, here and below: nobody else is there. If we write, it would have
+	 * found so, and others, too. */
+	if (pawl_load_relaxed(&l->gate.word) == pawl_mutex_me())
+		pawl_store_relaxed(&l->word,
+				   pawl_load_relaxed(&l->word) &
+					   (PAWL_RWLOCK_KEPT | PAWL_RWLOCK_WRITTEN));
 }

@@ -22,7 +22,7 @@ static struct {
 	struct pawl_reads *chunks[CHUNKS];
 } table;
 
-/* A record without room: nobody's address is 2. */
+/* A record without room: marks of nobody's lock. */
 static struct pawl_reads no_room = {
 	.slots = {{2}, {2}, {2}, {2}, {2}, {2}, {2}, {2}},
 };
@@ -117,7 +117,7 @@ static void keep_mine(struct pawl_thread *self)
 
 		if (slot != 0)
 			pawl_rwlock_survive(
-				pawl_pointer(slot & ~(uint64_t)PAWL_RWLOCK_COUNTED));
+				pawl_pointer(slot & ~(uint64_t)PAWL_RWLOCK_MARKS));
 	}
 	for (node = self->more_reads; node != NULL; node = node->free_next)
 		pawl_rwlock_survive(pawl_pointer(node->value));
@@ -135,8 +135,14 @@ void pawl_reads_forget(void)
 	for (i = 0; (r = pawl_reads_at(i)) != NULL; i++) {
 		if (r == mine)
 			continue;
-		for (k = 0; k < SLOTS; k++)
+		if (pawl_load_relaxed(&r->counting) != 0)
+			pawl_rwlock_forget_counting(
+				pawl_pointer(pawl_load_relaxed(&r->counting)));
+		pawl_store_relaxed(&r->counting, 0);
+		for (k = 0; k < SLOTS; k++) {
 			pawl_store_relaxed(&r->slots[k], 0);
+			r->depth[k] = 0;
+		}
 		r->free_next = table.free;
 		table.free = r;
 	}

@@ -37,4 +37,8 @@ bool pawl_rwlock_end_other(struct pawl_rwlock *l);
  * writer that waits. */
 void pawl_rwlock_survive(struct pawl_rwlock *l);
 
+/* In the child of a fork: another thread was about to find out whether it may be
+ * counted as a reader of *l. */
+void pawl_rwlock_forget_counting(struct pawl_rwlock *l);
+
 #endif /* PAWL_SYNC_READS_H */

@@ -28,7 +28,7 @@ guard) # beside what stands in for it
 	flags="$flags -Dsim_guard_lock=sim_real_guard_lock"
 	flags="$flags -Dsim_guard_unlock=sim_real_guard_unlock"
 	;;
-rwlock) sources="sync/rwlock sync/mutex sleep/park" ;;
+rwlock) sources="sync/rwlock sync/rwlock_write sync/mutex sleep/park" ;;
 lease | handle) sources="lease/lease lease/handle life/exit" ;;
 shared) sources="shared/lock shared/agents" ;;
 *) sources= ;;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Waits that no lock uses: mutants weaken the stronger ones to these. */
+/* Operations that no lock uses: mutants weaken the stronger ones to these. */
 #ifndef MUTANTS_WEAKER_H
 #define MUTANTS_WEAKER_H
 
@@ -45,6 +45,11 @@ static inline void pawl_await_ne_rmw_relaxed(pawl_atomic64 *w, uint64_t value,
 {
 	(void)how;
 	sim_await(SIM_AWAIT_NE_RMW, &w->raw, value, 0, SIM_RELAXED);
+}
+
+static inline uint64_t pawl_fetch_add_acq_rel(pawl_atomic64 *w, uint64_t n)
+{
+	return sim_fetch_add(&w->raw, n, SIM_ACQ_REL);
 }
 
 #endif /* MUTANTS_WEAKER_H */

@@ -38,6 +38,7 @@ RWLOCKS(signals)
 RWLOCKS(stranger)
 RWLOCKS(farewell)
 RWLOCKS(exit)
+RWLOCKS(jumps)
 
 static void rwlocks_work_without_membarrier(void **state)
 {
@@ -71,9 +72,9 @@ static void rwlocks_are_counted(void **state)
 				"%llu",
 				&reads, &writes, &contended),
 			 3);
-	/* Two rounds of reading 1,001 locks three times, and 100 times to warm up;
+	/* Two rounds of reading 1,001 locks three times, and 600 times to warm up;
 	 * and of writing each twice. */
-	assert_int_equal(reads, 2 * 1001 * 103);
+	assert_int_equal(reads, 2 * 1001 * 603);
 	assert_int_equal(writes, 2 * 1001 * 2);
 	assert_int_equal(contended, 0);
 	free(outcome.text);
@@ -151,6 +152,7 @@ int check_rwlocks(void)
 		cmocka_unit_test(rwlocks_stranger),
 		cmocka_unit_test(rwlocks_farewell),
 		cmocka_unit_test(rwlocks_exit),
+		cmocka_unit_test(rwlocks_jumps),
 		cmocka_unit_test(rwlocks_work_without_membarrier),
 		cmocka_unit_test(rwlocks_are_counted),
 		cmocka_unit_test(rwlocks_are_glibcs_unless_asked_for),

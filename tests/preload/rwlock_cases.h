@@ -25,7 +25,7 @@ static inline struct timespec in_ms(clockid_t clock, long ms)
 
 /* A thread that is about to wait for a lock. */
 struct waiter {
-	pthread_rwlock_t *lock;
+	pthread_rwlock_t *volatile lock;
 	bool writes;
 	volatile pid_t id; /* 0 until it begins */
 };

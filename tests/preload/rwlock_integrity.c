@@ -4,21 +4,15 @@
  * says what broke; a hang ends in an alarm.
  */
 #define _GNU_SOURCE
-#include "rwlock_cases.h"
-
-#include "check.h"
+#include "rwlock_integrity.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/wait.h>
 
-enum { THREADS = 6, RUN_MS = 400, WARM = 100 };
+volatile bool stop;
 
-static volatile bool stop;
-
-static void start_all(pthread_t *threads, int n, void *(*run)(void *), void *argument)
+void start_all(pthread_t *threads, int n, void *(*run)(void *), void *argument)
 {
 	int i;
 
@@ -26,7 +20,7 @@ static void start_all(pthread_t *threads, int n, void *(*run)(void *), void *arg
 		CHECK(pthread_create(&threads[i], NULL, run, argument) == 0);
 }
 
-static void join_all(pthread_t *threads, int n)
+void join_all(pthread_t *threads, int n)
 {
 	int i;
 
@@ -34,7 +28,7 @@ static void join_all(pthread_t *threads, int n)
 		CHECK(pthread_join(threads[i], NULL) == 0);
 }
 
-static void elsewhere(void *(*run)(void *), void *argument)
+void elsewhere(void *(*run)(void *), void *argument)
 {
 	pthread_t thread;
 
@@ -42,8 +36,7 @@ static void elsewhere(void *(*run)(void *), void *argument)
 	join_all(&thread, 1);
 }
 
-/* Reads until the lock takes it for one that is mostly read. */
-static void warm_up(pthread_rwlock_t *rw)
+void warm_up(pthread_rwlock_t *rw)
 {
 	int i;
 
@@ -54,13 +47,6 @@ static void warm_up(pthread_rwlock_t *rw)
 }
 
 /* Exclusion: all ways to lock at once, on plain variables. */
-struct shared {
-	pthread_rwlock_t rw;
-	volatile long begun, ended; /* equal, but for who writes */
-	long counted;
-	bool nonrecursive; /* glibc's would wait for itself */
-};
-
 static bool read_somehow(struct shared *s, unsigned way)
 {
 	struct timespec t;
@@ -97,7 +83,7 @@ static bool write_somehow(struct shared *s, unsigned way)
 	}
 }
 
-static void look(struct shared *s, unsigned way)
+void look(struct shared *s, unsigned way)
 {
 	long seen = s->begun;
 
@@ -110,7 +96,7 @@ static void look(struct shared *s, unsigned way)
 	CHECK(seen == s->ended);
 }
 
-static void change(struct shared *s, unsigned way)
+void change(struct shared *s, unsigned way)
 {
 	CHECK(s->begun == s->ended);
 	s->begun++;
@@ -119,7 +105,7 @@ static void change(struct shared *s, unsigned way)
 	s->ended++;
 }
 
-static void *hammer(void *argument)
+void *hammer(void *argument)
 {
 	struct shared *s = argument;
 	unsigned way = (unsigned)(uintptr_t)&way >> 4;
@@ -144,7 +130,7 @@ static void *hammer(void *argument)
 	return NULL;
 }
 
-static void run_for(long ms, int n, void *(*run)(void *), void *argument)
+void run_for(long ms, int n, void *(*run)(void *), void *argument)
 {
 	pthread_t threads[THREADS];
 
@@ -273,7 +259,7 @@ static void *read_on(void *argument)
 	return NULL;
 }
 
-static void *write_on(void *argument)
+void *write_on(void *argument)
 {
 	struct shared *s = argument;
 
@@ -285,7 +271,7 @@ static void *write_on(void *argument)
 	return NULL;
 }
 
-static void *hundred_writes(void *argument)
+void *hundred_writes(void *argument)
 {
 	struct shared *s = argument;
 	int i;
@@ -298,7 +284,7 @@ static void *hundred_writes(void *argument)
 	return NULL;
 }
 
-static void *hundred_reads(void *argument)
+void *hundred_reads(void *argument)
 {
 	struct shared *s = argument;
 	int i;
@@ -368,185 +354,6 @@ static void timed(void)
 	}
 }
 
-/*
- * Forks while others read, write and wait. The child has what the thread that forked
- * had, to write and to read, and may let go of it and take it again.
- */
-static struct shared busy = {.rw = PTHREAD_RWLOCK_INITIALIZER};
-static struct shared written = {.rw = PTHREAD_RWLOCK_INITIALIZER};
-static struct shared read_by_us = {.rw = PTHREAD_RWLOCK_INITIALIZER};
-
-static void *one_of_each(void *argument)
-{
-	struct shared *s = argument;
-
-	CHECK(pthread_rwlock_rdlock(&s->rw) == 0);
-	look(s, 1);
-	CHECK(pthread_rwlock_unlock(&s->rw) == 0);
-	CHECK(pthread_rwlock_wrlock(&s->rw) == 0);
-	change(s, 1);
-	CHECK(pthread_rwlock_unlock(&s->rw) == 0);
-	return NULL;
-}
-
-static void live_as_child(void)
-{
-	pthread_t threads[3];
-
-	alarm(20);
-	start_all(threads, 3, one_of_each, &written);
-	usleep(2000);
-	CHECK(pthread_rwlock_unlock(&written.rw) == 0);
-	join_all(threads, 3);
-	elsewhere(hundred_reads, &read_by_us);
-	start_all(threads, 3, one_of_each, &read_by_us);
-	usleep(2000);
-	CHECK(pthread_rwlock_unlock(&read_by_us.rw) == 0);
-	join_all(threads, 3);
-	/* What others had is as they left it; initialised, it is as new. */
-	CHECK(pthread_rwlock_init(&busy.rw, NULL) == 0);
-	busy.begun = busy.ended = busy.counted = 0;
-	run_for(10, 3, hammer, &busy);
-	CHECK(busy.ended == busy.counted);
-	_exit(0);
-}
-
-static void forks(void)
-{
-	pthread_t threads[THREADS], others[2];
-	int i, status;
-	pid_t child;
-
-	stop = false;
-	start_all(threads, THREADS, hammer, &busy);
-	for (i = 0; i < 20; i++) {
-		if (i % 2 == 1)
-			warm_up(&read_by_us.rw);
-		CHECK(pthread_rwlock_wrlock(&written.rw) == 0);
-		CHECK(pthread_rwlock_rdlock(&read_by_us.rw) == 0);
-		start_all(&others[0], 1, one_of_each, &written);
-		start_all(&others[1], 1, one_of_each, &read_by_us);
-		usleep(2000);
-		child = fork();
-		CHECK(child >= 0);
-		if (child == 0)
-			live_as_child();
-		CHECK(pthread_rwlock_unlock(&written.rw) == 0);
-		CHECK(pthread_rwlock_unlock(&read_by_us.rw) == 0);
-		join_all(others, 2);
-		CHECK(waitpid(child, &status, 0) == child);
-		CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-	}
-	stop = true;
-	join_all(threads, THREADS);
-}
-
-/* Handlers that read, in threads that read, write other locks, or do neither; while
- * others write. They interrupt no function of pthread's: POSIX allows no more. */
-static struct shared handled = {.rw = PTHREAD_RWLOCK_INITIALIZER};
-static struct shared another = {.rw = PTHREAD_RWLOCK_INITIALIZER};
-
-static void read_in_handler(int signal)
-{
-	(void)signal;
-	CHECK(pthread_rwlock_rdlock(&handled.rw) == 0);
-	look(&handled, 1);
-	CHECK(pthread_rwlock_unlock(&handled.rw) == 0);
-}
-
-static void signals(void)
-{
-	pthread_t writer;
-	int i;
-
-	signal(SIGUSR1, read_in_handler);
-	stop = false;
-	start_all(&writer, 1, write_on, &handled);
-	for (i = 0; i < 1000; i++) {
-		raise(SIGUSR1);
-		CHECK(pthread_rwlock_rdlock(&handled.rw) == 0);
-		raise(SIGUSR1);
-		CHECK(pthread_rwlock_unlock(&handled.rw) == 0);
-		CHECK(pthread_rwlock_wrlock(&another.rw) == 0);
-		raise(SIGUSR1);
-		CHECK(pthread_rwlock_unlock(&another.rw) == 0);
-	}
-	stop = true;
-	join_all(&writer, 1);
-	CHECK(pthread_rwlock_trywrlock(&handled.rw) == 0);
-	CHECK(pthread_rwlock_unlock(&handled.rw) == 0);
-}
-
-/* Readers that are unlocked by other threads, which nobody defines. */
-static void *let_go(void *argument)
-{
-	CHECK(pthread_rwlock_unlock(argument) == 0);
-	return NULL;
-}
-
-static void stranger(void)
-{
-	struct shared s = {.rw = PTHREAD_RWLOCK_INITIALIZER};
-	int i;
-
-	for (i = 0; i < 4; i++) {
-		CHECK(pthread_rwlock_rdlock(&s.rw) == 0);
-		if (i % 2 == 1)
-			CHECK(pthread_rwlock_rdlock(&s.rw) == 0);
-		elsewhere(let_go, &s.rw);
-		if (i % 2 == 1) {
-			CHECK(pthread_rwlock_trywrlock(&s.rw) == EBUSY);
-			elsewhere(let_go, &s.rw);
-		}
-		elsewhere(hundred_writes, &s);
-		/* It does not read any more: a writer keeps it out. */
-		CHECK(pthread_rwlock_wrlock(&s.rw) == 0);
-		CHECK(pthread_rwlock_tryrdlock(&s.rw) == EBUSY);
-		CHECK(pthread_rwlock_unlock(&s.rw) == 0);
-		warm_up(&s.rw);
-	}
-}
-
-/* Locks in destructors of thread-specific data, after all else is gone. */
-static pthread_key_t key;
-
-static void last_words(void *argument)
-{
-	one_of_each(argument);
-}
-
-static void *set_key(void *argument)
-{
-	CHECK(pthread_setspecific(key, argument) == 0);
-	warm_up(&((struct shared *)argument)->rw);
-	return NULL;
-}
-
-static void farewell(void)
-{
-	struct shared s = {.rw = PTHREAD_RWLOCK_INITIALIZER};
-	pthread_t threads[THREADS];
-	int i;
-
-	CHECK(pthread_key_create(&key, last_words) == 0);
-	for (i = 0; i < 20; i++) {
-		start_all(threads, THREADS, set_key, &s);
-		join_all(threads, THREADS);
-	}
-	CHECK(s.ended == 20 * THREADS);
-}
-
-/* exit while other threads hold and wait. */
-static void leave_in_the_middle(void)
-{
-	pthread_t threads[THREADS];
-
-	stop = false;
-	start_all(threads, THREADS, hammer, &busy);
-	usleep(2000);
-	exit(0);
-}
-
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -558,6 +365,7 @@ int main(int argc, char **argv)
 		{"timed", timed},	  {"forks", forks},
 		{"signals", signals},	  {"stranger", stranger},
 		{"farewell", farewell},	  {"exit", leave_in_the_middle},
+		{"jumps", jumps},
 	};
 	size_t i;
 

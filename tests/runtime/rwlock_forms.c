@@ -39,11 +39,17 @@ void shape(struct pawl_rwlock *l, enum form form)
 
 void assert_free(struct pawl_rwlock *l)
 {
-	uint64_t forms = PAWL_RWLOCK_BIASED | PAWL_RWLOCK_FENCED;
+	uint64_t hints = PAWL_RWLOCK_BIASED | PAWL_RWLOCK_FENCED | PAWL_RWLOCK_WRITTEN;
 
-	assert_int_equal(word_of(l) & ~forms, 0);
+	unsigned i;
+
+	for (i = 0; pawl_self()->reads != NULL && i < 1 << PAWL_READS_BITS; i++)
+		assert_true((pawl_load_acquire(&pawl_self()->reads->slots[i]) &
+			     ~(uint64_t)PAWL_RWLOCK_MARKS) != pawl_address(l));
+	assert_int_equal(word_of(l) & ~hints, 0);
 	assert_int_equal(pawl_load_acquire(&l->gate.word), 0);
 	assert_null(pawl_bucket_of(l)->first);
+	assert_null(pawl_bucket_of(&l->gate)->first);
 	assert_true(pawl_rwlock_write_trylock(l));
 	pawl_rwlock_write_unlock(l);
 	assert_true(pawl_rwlock_read_trylock(l));

@@ -6,7 +6,7 @@
 #include <pawl/rwlock.h>
 
 /* What a reader does. */
-enum form { COUNTED, FENCED, BIASED, FORMS };
+enum form { GATED, FENCED, BIASED, FORMS };
 
 bool membarrier_works(void);
 uint64_t word_of(const struct pawl_rwlock *l);

@@ -191,7 +191,7 @@ static void a_thread_reads_while_it_exits(void **state)
 	(void)state;
 	assert_int_equal(pthread_key_create(&exit_keys[0], read_at_exit), 0);
 	assert_int_equal(pthread_key_create(&exit_keys[1], unlock_at_exit), 0);
-	for (form = COUNTED; form < FORMS; form++)
+	for (form = GATED; form < FORMS; form++)
 		for (i = 0; i < 20; i++) {
 			shape(&at_exit, form);
 			assert_int_equal(
@@ -270,6 +270,64 @@ static void a_child_has_what_its_thread_had(void **state)
 	}
 }
 
+/*
+ * A fork comes when another thread has counted itself, to find out next that the lock is
+ * being written: as if it had stopped there. The child of who writes has a lock without
+ * readers.
+ */
+static struct pawl_reads *others;
+
+static void *record_run(void *argument)
+{
+	pawl_rwlock_read_lock(&mine);
+	pawl_rwlock_read_unlock(&mine);
+	others = pawl_self()->reads;
+	pawl_store_release(argument, 1);
+	while (pawl_load_acquire(&child_is_done) == 0)
+		breathe();
+	return NULL;
+}
+
+static int after_a_fork_while_writing(void)
+{
+	alarm(20);
+	pawl_rwlock_write_unlock(&mine);
+	if (!pawl_rwlock_write_trylock(&mine))
+		return 1;
+	pawl_rwlock_write_unlock(&mine);
+	return 0;
+}
+
+static void a_child_of_a_writer_has_no_reader_that_was_just_trying(void **state)
+{
+	pthread_t thread;
+	pid_t child;
+	int status;
+
+	(void)state;
+	mine = (struct pawl_rwlock)PAWL_RWLOCK_INIT;
+	pawl_store_release(&both_read, 0);
+	pawl_store_release(&child_is_done, 0);
+	assert_int_equal(pthread_create(&thread, NULL, record_run, &both_read), 0);
+	while (pawl_load_acquire(&both_read) == 0)
+		breathe();
+	pawl_rwlock_write_lock(&mine);
+	pawl_store_release(&others->counting, pawl_address(&mine));
+	pawl_fetch_add_release(&mine.word, PAWL_RWLOCK_READER);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(after_a_fork_while_writing());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	pawl_fetch_add_release(&mine.word, -(uint64_t)PAWL_RWLOCK_READER);
+	pawl_store_release(&others->counting, 0);
+	pawl_rwlock_write_unlock(&mine);
+	pawl_store_release(&child_is_done, 1);
+	pthread_join(thread, NULL);
+	assert_int_equal(status, 0);
+	assert_free(&mine);
+}
+
 /* Signals: a handler reads, wherever the program itself is interrupted: while it reads
  * the same lock, or before its thread has ever read one. */
 static struct pawl_rwlock in_handler;
@@ -315,7 +373,7 @@ static void a_handler_reads(void **state)
 	(void)state;
 	watchdog("handler");
 	assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
-	for (form = COUNTED; form < FORMS; form++) {
+	for (form = GATED; form < FORMS; form++) {
 		pthread_t thread;
 
 		shape(&in_handler, form);
@@ -338,6 +396,63 @@ static void a_handler_reads(void **state)
 	sigaction(SIGUSR1, &before, NULL);
 	watchdog(NULL);
 }
+
+/* At each instruction of an unlock. */
+#if defined(__x86_64__)
+static volatile int steps;
+
+static void step_handler(int number)
+{
+	handler(number);
+	steps++;
+}
+
+/* The processor's trap flag: a signal after each instruction. */
+static void trap(bool on)
+{
+	if (on)
+		__asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "cc", "memory");
+	else
+		__asm__ volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::
+					 : "cc", "memory");
+}
+
+static void a_handler_reads_at_each_instruction_of_an_unlock(void **state)
+{
+	struct sigaction action = {.sa_handler = step_handler}, before;
+	struct pawl_rwlock filling[1 << PAWL_READS_BITS];
+	enum form form;
+	int depth, full, i;
+
+	(void)state;
+	watchdog("unlock, step by step");
+	assert_int_equal(sigaction(SIGTRAP, &action, &before), 0);
+	for (form = GATED; form < FORMS; form++)
+		for (full = 0; full < 2; full++)
+			for (depth = 1; depth <= 3; depth++) {
+				shape(&in_handler, form);
+				/* With a record that is full, too: it is then counted. */
+				for (i = 0; i < full << PAWL_READS_BITS; i++) {
+					shape(&filling[i], FENCED);
+					pawl_rwlock_read_lock(&filling[i]);
+				}
+				for (i = 0; i < depth; i++)
+					pawl_rwlock_read_lock(&in_handler);
+				steps = 0;
+				for (i = 0; i < depth; i++) {
+					trap(true);
+					pawl_rwlock_read_unlock(&in_handler);
+					trap(false);
+				}
+				assert_true(steps > 5 * depth);
+				for (i = 0; i < full << PAWL_READS_BITS; i++)
+					pawl_rwlock_read_unlock(&filling[i]);
+				assert_free(&in_handler);
+			}
+	sigaction(SIGTRAP, &before, NULL);
+	watchdog(NULL);
+}
+#endif
 
 /* Where membarrier is refused, locks are fenced, and never biased. */
 static int without_membarrier(void)
@@ -404,7 +519,11 @@ int main(int argc, char **argv)
 		cmocka_unit_test(threads_come_and_go),
 		cmocka_unit_test(a_thread_reads_while_it_exits),
 		cmocka_unit_test(a_child_has_what_its_thread_had),
+		cmocka_unit_test(a_child_of_a_writer_has_no_reader_that_was_just_trying),
 		cmocka_unit_test(a_handler_reads),
+#if defined(__x86_64__)
+		cmocka_unit_test(a_handler_reads_at_each_instruction_of_an_unlock),
+#endif
 		cmocka_unit_test(a_system_without_membarrier_has_no_bias),
 		cmocka_unit_test(a_system_that_comes_to_refuse_ends_the_bias),
 	};

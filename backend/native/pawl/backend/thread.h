@@ -6,17 +6,17 @@
 #ifndef PAWL_BACKEND_THREAD_H
 #define PAWL_BACKEND_THREAD_H
 
-#define PAWL_WAITING_SLOTS	 4096
-#define PAWL_HAPAX_BLOCK_BITS	 16
-#define PAWL_GONE_BITS		 6
-#define PAWL_MUTEX_BYPASS	 (1 << 20)
-#define PAWL_MUTEX_NAPS		 5
-#define PAWL_MUTEX_TRIES	 64
-#define PAWL_MUTEX_WATCHED	 1024u
-#define PAWL_RWLOCK_NAPS	 7
-#define PAWL_RWLOCK_FENCED_AFTER 4
-#define PAWL_RWLOCK_BIASED_AFTER 64
-#define PAWL_READS_BITS		 3
+#define PAWL_WAITING_SLOTS    4096
+#define PAWL_HAPAX_BLOCK_BITS 16
+#define PAWL_GONE_BITS	      6
+#define PAWL_MUTEX_BYPASS     (1 << 20)
+#define PAWL_MUTEX_NAPS	      5
+#define PAWL_MUTEX_TRIES      64
+#define PAWL_MUTEX_WATCHED    1024u
+#define PAWL_RWLOCK_NAPS      7
+#define PAWL_RWLOCK_LOOK      64u
+#define PAWL_RWLOCK_QUIET     4
+#define PAWL_READS_BITS	      3
 
 #ifdef __cplusplus
 extern "C" {

@@ -98,6 +98,11 @@
 #define pawl_os_block_signals	sim_os_block_signals
 #define pawl_os_restore_signals sim_os_restore_signals
 #define pawl_os_reserve		sim_os_reserve
+#define pawl_mutex_hand_over	sim_mutex_hand_over
+#define pawl_mutex_poll		sim_mutex_poll
+#define pawl_mutex_leave_queue	sim_mutex_leave_queue
+#define pawl_mutex_await	sim_mutex_await
+#define pawl_sleep_queued	sim_sleep_queued
 #define pawl_rwlock_read_slow	sim_rwlock_read_slow
 #define pawl_rwlock_read_try	sim_rwlock_read_try
 #define pawl_rwlock_read_until	sim_rwlock_read_until
@@ -107,7 +112,12 @@
 #define pawl_rwlock_write_try	sim_rwlock_write_try
 #define pawl_rwlock_write_until sim_rwlock_write_until
 #define pawl_rwlock_write_end	sim_rwlock_write_end
-#define pawl_rwlock_wake	sim_rwlock_wake
+#define pawl_rwlock_let_in	sim_rwlock_let_in
+#define pawl_rwlock_leave_gate	sim_rwlock_leave_gate
+#define pawl_rwlock_doze	sim_rwlock_doze
+#define pawl_rwlock_sleep	sim_rwlock_sleep
+#define pawl_rwlock_wake_gate	sim_rwlock_wake_gate
+#define pawl_rwlock_wake_writer sim_rwlock_wake_writer
 #define pawl_rwlock_to_reader	sim_rwlock_to_reader
 #define pawl_reads_first	sim_reads_first
 #define pawl_reads_at		sim_reads_at

@@ -6,17 +6,17 @@
 #ifndef PAWL_BACKEND_THREAD_H
 #define PAWL_BACKEND_THREAD_H
 
-#define PAWL_WAITING_SLOTS	 sim_waiting_slots
-#define PAWL_HAPAX_BLOCK_BITS	 sim_hapax_block_bits
-#define PAWL_GONE_BITS		 1
-#define PAWL_MUTEX_BYPASS	 sim_mutex_bypass
-#define PAWL_MUTEX_NAPS		 (sim_timed() ? 5 : sim_mutex_polls ? 1 : 0)
-#define PAWL_MUTEX_TRIES	 (sim_timed() ? 64 : sim_mutex_polls ? 1 : 0)
-#define PAWL_MUTEX_WATCHED	 (sim_timed() ? 1024u : sim_mutex_polls ? 2u : 0u)
-#define PAWL_RWLOCK_NAPS	 0
-#define PAWL_RWLOCK_FENCED_AFTER sim_rwlock_fenced_after
-#define PAWL_RWLOCK_BIASED_AFTER sim_rwlock_biased_after
-#define PAWL_READS_BITS		 1
+#define PAWL_WAITING_SLOTS    sim_waiting_slots
+#define PAWL_HAPAX_BLOCK_BITS sim_hapax_block_bits
+#define PAWL_GONE_BITS	      1
+#define PAWL_MUTEX_BYPASS     sim_mutex_bypass
+#define PAWL_MUTEX_NAPS	      (sim_timed() ? 5 : sim_mutex_polls ? 1 : 0)
+#define PAWL_MUTEX_TRIES      (sim_timed() ? 64 : sim_mutex_polls ? 1 : 0)
+#define PAWL_MUTEX_WATCHED    (sim_timed() ? 1024u : sim_mutex_polls ? 2u : 0u)
+#define PAWL_RWLOCK_NAPS      0
+#define PAWL_RWLOCK_LOOK      sim_rwlock_look
+#define PAWL_RWLOCK_QUIET     1u
+#define PAWL_READS_BITS	      1
 
 static inline struct pawl_thread *pawl_self(void)
 {

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The slow half of pawl_rwlock: its writers, and whoever else has the gate; sync/rwlock.c
+ * has its readers. See pawl/rwlock.h for the state and I1 to I8.
+ *
+ * Order: [F] pairs with [K], and so does the end of a read, [R] pairs with [K]: a writer
+ * that finds a slot changed sees the section of the read that it stood for. [H] pairs
+ * with [B] of pawl/rwlock.h: a reader announces itself and looks at the word, a writer
+ * withdraws the bias and looks at the records; at least one sees the other. [S] pairs
+ * with [S] of pawl/rwlock.h: the same of a fenced reader, which passes its own fence.
+ * [O] pairs with [A] of pawl/rwlock.h: who sees a form sees what its giver had seen, the
+ * last writer's section; a fenced reader does so by [S]. [C] pairs with [G]: of a reader
+ * that counts itself and a writer that takes the gate, at least one sees the other. [C]
+ * pairs with [U]: a reader that finds no writer at the gate sees the last one's section.
+ * [D] pairs with [E]: a writer that finds no readers left sees their sections; at once, in
+ * the header, [D] pairs with [G] of pawl/rwlock.h. [W] pairs with [V] of sleep/park.c:
+ * who is told sees why, and the section of the writer that let it in.
+ */
+#include "sync/rwlocks.h"
+#include "sleep/fences.h"
+
+enum {
+	BARRED_TIMES = 9, /* as long as the withdrawal took: a tenth is lost at most */
+	BARRED_MOST = 7,  /* doublings of that, for a bias that was not worth it */
+	WORTH_TIMES = 16, /* as long as the withdrawal took must a bias last */
+	SETTLED_NS = 10000000, /* after that a store on its way has arrived */
+	UNSURE_NS = 1000000    /* of sleep that an unlock might not end */
+};
+
+/* One that has come: for those who do not wait. */
+static const struct pawl_deadline AT_ONCE;
+
+bool pawl_rwlock_doze(uint64_t ns, const struct pawl_deadline *deadline)
+{
+	struct pawl_deadline soon = pawl_deadline_in(ns);
+	bool last = deadline != NULL && pawl_os_until(deadline) < ns;
+	struct pawl_sleeper me = {.address = NULL};
+
+	pawl_sleep(&me, last ? deadline : &soon);
+	return last;
+}
+
+bool pawl_rwlock_sleep(struct pawl_sleeper *me, bool sure,
+		       const struct pawl_deadline *deadline)
+{
+	struct pawl_deadline soon = pawl_deadline_in(UNSURE_NS);
+	bool told = pawl_sleep_queued(me, sure ? deadline : &soon);
+
+	/* Relaxed: the caller looks again, with the order it needs. */
+	(void)pawl_cas_relaxed(&me->state, SLEEPER_WOKEN, SLEEPER_WAITING);
+	return told || deadline == NULL || (!sure && pawl_os_until(deadline) != 0);
+}
+
+/* Puts back what was withdrawn (I4). Requires the gate. */
+static void put_back(struct pawl_rwlock *l, uint64_t what)
+{
+	uint64_t word;
+
+	/* A reader may have given it back meanwhile. Ends: it fails if others come or
+	 * go, which they cannot do for ever while we have the gate. */
+	do
+		word = pawl_load_relaxed(&l->word); /* Relaxed: [O] looks again */
+	while (!pawl_cas_release(&l->word, word,
+				 (word & ~(uint64_t)PAWL_RWLOCK_KEPT) | what)); /* [O] */
+}
+
+/* A writer that waits for readers leaves. */
+static void stop_waiting(struct pawl_rwlock *l, struct pawl_sleeper *me)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(l);
+
+	pawl_bucket_lock(bucket);
+	pawl_bucket_uncount(bucket, me);
+	pawl_bucket_remove(bucket, me);
+	pawl_bucket_unlock(bucket);
+}
+
+static void abandon_drain(struct pawl_sleeper *me)
+{
+	struct pawl_rwlock *l = lock_of(me, offsetof(struct pawl_rwlock, word));
+
+	stop_waiting(l, me);
+	pawl_rwlock_leave_gate(l);
+}
+
+/*
+ * Waits until a word is no longer `seen`: 0, or ETIMEDOUT, or ECANCELED if the wait was
+ * abandoned and with it the gate. Requires the gate.
+ */
+static int await_other(struct pawl_rwlock *l, const pawl_atomic64 *w, uint64_t seen,
+		       const struct pawl_deadline *deadline)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(l);
+	struct pawl_sleeper me = {.address = drain_of(l), .abandon = abandon_drain};
+	struct pawl_spin spin;
+	bool sure, late = false;
+
+	if (deadline == &AT_ONCE)
+		return ETIMEDOUT;
+	pawl_spin_begin(&spin, pawl_wake_cost());
+	do
+		if (pawl_spin_look(&spin, w) != seen)
+			return 0;
+	while (pawl_spin_again(&spin));
+	pawl_bucket_lock(bucket);
+	pawl_bucket_append(bucket, &me);
+	pawl_bucket_count(bucket, &me);
+	pawl_bucket_unlock(bucket);
+	sure = pawl_park_fence(); /* [H] of sleep/park.c: P1 */
+	/* Relaxed: P1; the caller looks again, with the order it needs. */
+	while (!late && !me.abandoned && pawl_load_relaxed(w) == seen)
+		late = !pawl_rwlock_sleep(&me, sure, deadline);
+	if (me.abandoned)
+		return ECANCELED;
+	stop_waiting(l, &me);
+	return late ? ETIMEDOUT : 0;
+}
+
+/* Waits until the slot does not announce a read of l; as await_other. */
+static int await_slot(struct pawl_rwlock *l, const pawl_atomic64 *slot,
+		      const struct pawl_deadline *deadline)
+{
+	int error = 0;
+
+	/* Ends when that read does. */
+	while (error == 0) {
+		uint64_t seen = pawl_load_seq_cst(slot); /* [K] [S] */
+
+		if ((seen & ~(uint64_t)PAWL_RWLOCK_NESTED) != pawl_address(l))
+			break;
+		error = await_other(l, slot, seen, deadline);
+	}
+	return error;
+}
+
+/* The same of all slots. */
+static int await_records(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
+{
+	struct pawl_reads *r;
+	unsigned i, k;
+	int error = 0;
+
+	for (i = 0; error == 0 && (r = pawl_reads_at(i)) != NULL; i++)
+		for (k = 0; error == 0 && k < SLOTS; k++)
+			error = await_slot(l, &r->slots[k], deadline);
+	return error;
+}
+
+/* Bars the bias, after a withdrawal. */
+static void bar(struct pawl_rwlock *l, uint64_t start)
+{
+	/* Relaxed, here and below: a hint. */
+	uint64_t barred = pawl_load_relaxed(&l->barred);
+	uint64_t doublings = barred % TIME / DOUBLING;
+	uint64_t now = pawl_os_now(), took = now - start, until;
+
+	if (start - barred > WORTH_TIMES * took)
+		doublings = 0;
+	else if (doublings < BARRED_MOST)
+		doublings++;
+	until = now + (BARRED_TIMES * took << doublings);
+	pawl_store_relaxed(&l->barred, until - until % TIME + doublings * DOUBLING +
+					       barred % DOUBLING);
+}
+
+/* After a withdrawal: whether readers came often enough that they get it back. */
+static bool is_worth_keeping(struct pawl_rwlock *l)
+{
+	/* Relaxed, here and below: a hint. */
+	uint64_t barred = pawl_load_relaxed(&l->barred);
+
+	if (quiet_of(barred) == 0)
+		return false;
+	pawl_store_relaxed(&l->barred, barred - QUIET);
+	return true;
+}
+
+/* Takes from l what lets readers in by their records (I3), or leaves it if the
+ * deadline comes first (I4). As await_other. */
+static int withdraw(struct pawl_rwlock *l, uint64_t word,
+		    const struct pawl_deadline *deadline)
+{
+	uint64_t what = word & RECORDS;
+	bool biased = (what & PAWL_RWLOCK_BIASED) != 0;
+	uint64_t start = biased ? pawl_os_now() : 0;
+	int error;
+
+	/* Nobody else takes it, or keeps it: we have the gate. */
+	if ((word & PAWL_RWLOCK_KEPT) == 0)
+		what -= PAWL_RWLOCK_KEPT;
+	pawl_fetch_add_seq_cst(&l->word, -what); /* [S] */
+	if (biased && !pawl_heavy_fence())	 /* [H] */
+		pawl_rwlock_doze(SETTLED_NS, NULL);
+	error = await_records(l, deadline);
+	if (error == ETIMEDOUT)
+		put_back(l, word & RECORDS);
+	if (error != 0)
+		return error;
+	if (biased)
+		bar(l, start);
+	return 0;
+}
+
+/* Requires the gate. Waits until no reader is left; as await_other. */
+static int drain(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
+{
+	uint64_t word;
+	uint64_t ours = PAWL_RWLOCK_WAITING | PAWL_RWLOCK_KEPT | PAWL_RWLOCK_WRITTEN;
+	int error;
+
+	/* Ends when the readers do: nobody is counted in as long as we have the gate. */
+	while (((word = pawl_load_acquire(&l->word)) & ~ours) != 0) { /* [E] */
+		error = (word & RECORDS) != 0 ? withdraw(l, word, deadline)
+					      : await_other(l, &l->word, word, deadline);
+		if (error != 0)
+			return error;
+	}
+	if ((word & PAWL_RWLOCK_KEPT) != 0 && !is_worth_keeping(l))
+		/* Relaxed: takes away what we alone look at. */
+		pawl_fetch_add_relaxed(&l->word, -(uint64_t)PAWL_RWLOCK_KEPT);
+	return 0;
+}
+
+/* The same; who is late does not keep the gate. */
+static int drain_or_leave(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
+{
+	int error = drain(l, deadline);
+
+	if (error == ETIMEDOUT)
+		pawl_rwlock_leave_gate(l);
+	return error;
+}
+
+/* The wait for the gate is abandoned. */
+static void abandon_gate(struct pawl_sleeper *me)
+{
+	if (pawl_mutex_leave_queue(me))
+		pawl_rwlock_leave_gate(lock_of(me, offsetof(struct pawl_rwlock, gate)));
+}
+
+/* Waits until it writes: 0, or ETIMEDOUT. */
+static int write_by(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
+{
+	int error;
+
+	do {
+		error = pawl_mutex_await(&l->gate, deadline, abandon_gate);
+		if (error != 0)
+			return error;
+		pawl_full_fence(); /* [G] */
+		error = drain_or_leave(l, deadline);
+	} while (error == ECANCELED);
+	return error;
+}
+
+void pawl_rwlock_drain(struct pawl_rwlock *l)
+{
+	if (drain(l, NULL) == ECANCELED)
+		pawl_rwlock_write_slow(l);
+}
+
+void pawl_rwlock_write_slow(struct pawl_rwlock *l)
+{
+	write_by(l, NULL);
+}
+
+bool pawl_rwlock_write_try(struct pawl_rwlock *l)
+{
+	/* Relaxed: a look that spares the fence if there are readers for all to see. */
+	if (pawl_load_relaxed(&l->word) < PAWL_RWLOCK_READER &&
+	    await_records(l, &AT_ONCE) == 0)
+		return drain_or_leave(l, &AT_ONCE) == 0;
+	pawl_rwlock_leave_gate(l);
+	return false;
+}
+
+int pawl_rwlock_write_until(struct pawl_rwlock *l, int clock, const struct timespec *time)
+{
+	struct pawl_deadline deadline;
+	int wrong = pawl_deadline_at(&deadline, clock, time), error = ECANCELED;
+
+	if (pawl_rwlock_take_gate(l)) {
+		pawl_full_fence(); /* [G] */
+		/* A bad time matters to those who have to wait. */
+		error = drain_or_leave(l, wrong == 0 ? &deadline : &AT_ONCE);
+	}
+	if (error != 0 && wrong != 0)
+		return wrong;
+	return error == ECANCELED ? write_by(l, &deadline) : error;
+}
+
+void pawl_rwlock_let_in(struct pawl_rwlock *l)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of(&l->gate);
+	struct pawl_sleeper *sleeper, *next;
+	uint64_t count = 0;
+
+	pawl_bucket_lock(bucket);
+	for (sleeper = bucket->first; sleeper != NULL; sleeper = sleeper->next)
+		count += sleeper->address == line_of(l);
+	/* Relaxed: the bit is the bucket's lock's; each learns it by [V], writers by
+	 * [U]. In the child of a fork it may be set for nobody. */
+	if ((pawl_load_relaxed(&l->word) & PAWL_RWLOCK_WAITING) != 0)
+		pawl_fetch_add_relaxed(&l->word,
+				       count * PAWL_RWLOCK_READER - PAWL_RWLOCK_WAITING);
+	for (sleeper = pawl_bucket_find(bucket->first, line_of(l)); sleeper != NULL;
+	     sleeper = next) {
+		next = pawl_bucket_find(sleeper->next, line_of(l));
+		pawl_bucket_uncount(bucket, sleeper);
+		pawl_bucket_remove(bucket, sleeper);
+		if (pawl_sleeper_tell(sleeper, SLEEPER_GRANTED)) /* [V] P3 */
+			pawl_os_wake(&sleeper->state);
+	}
+	pawl_bucket_unlock(bucket);
+}
+
+void pawl_rwlock_leave_gate(struct pawl_rwlock *l)
+{
+	uint64_t word = pawl_load_relaxed(&l->word); /* Relaxed: I6, and our own */
+
+	if ((word & PAWL_RWLOCK_KEPT) != 0)
+		put_back(l, PAWL_RWLOCK_FENCED);
+	if ((word & PAWL_RWLOCK_WAITING) != 0)
+		pawl_rwlock_let_in(l);
+	pawl_rwlock_open(l);
+}
+
+void pawl_rwlock_write_end(struct pawl_rwlock *l)
+{
+	uint64_t word = pawl_load_relaxed(&l->word); /* Relaxed: I6, and our own */
+
+	if ((word & PAWL_RWLOCK_KEPT) != 0)
+		put_back(l, PAWL_RWLOCK_FENCED | PAWL_RWLOCK_WRITTEN);
+	else if ((word & PAWL_RWLOCK_WRITTEN) == 0)
+		/* Relaxed: a hint. Nobody else sets it. */
+		pawl_fetch_add_relaxed(&l->word, PAWL_RWLOCK_WRITTEN);
+	if ((word & PAWL_RWLOCK_WAITING) != 0)
+		pawl_rwlock_let_in(l);
+}
+
+/* Wakes all that wait at that address in a bucket. */
+static void wake_all(struct pawl_bucket *bucket, const volatile void *whom)
+{
+	struct pawl_sleeper *sleeper;
+
+	if (!pawl_parked_really(bucket))
+		return;
+	pawl_bucket_lock(bucket);
+	/* Who is woken stays in the list until it has this lock. */
+	for (sleeper = pawl_bucket_find(bucket->first, whom); sleeper != NULL;
+	     sleeper = pawl_bucket_find(sleeper->next, whom))
+		if (pawl_sleeper_tell(sleeper, SLEEPER_WOKEN)) /* [V] P3 */
+			pawl_os_wake(&sleeper->state);
+	pawl_bucket_unlock(bucket);
+}
+
+void pawl_rwlock_wake_writer(const struct pawl_rwlock *l)
+{
+	wake_all(pawl_bucket_of(l), drain_of(l));
+}
+
+void pawl_rwlock_wake_gate(const struct pawl_rwlock *l)
+{
+	pawl_mutex_wake(&l->gate);
+	wake_all(pawl_bucket_of(&l->gate), line_of(l));
+}

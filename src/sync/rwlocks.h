@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* pawl_rwlock from the inside: what its readers and its writers share. */
+#ifndef PAWL_SYNC_RWLOCKS_H
+#define PAWL_SYNC_RWLOCKS_H
+
+#include "sync/queues.h"
+#include "sync/reads.h"
+
+enum { SLOTS = 1 << PAWL_READS_BITS };
+
+/* What `barred` is made of. Hints, kept by who is inside. */
+enum {
+	QUIET = 1, /* one of the looks that found nothing written */
+	QUIET_MOST = 7,
+	DOUBLING = 8, /* one of those that count */
+	TIME = 64     /* from here on it is the time */
+};
+
+/* What lets readers in by their records. */
+enum { RECORDS = PAWL_RWLOCK_BIASED | PAWL_RWLOCK_FENCED };
+
+static inline uint64_t quiet_of(uint64_t barred)
+{
+	return barred % DOUBLING;
+}
+
+/* Where the writer that has the gate waits for readers. */
+static inline const volatile void *drain_of(const struct pawl_rwlock *l)
+{
+	return &l->word;
+}
+
+/* Where readers queue, in the gate's bucket. */
+static inline const volatile void *line_of(const struct pawl_rwlock *l)
+{
+	return &l->barred;
+}
+
+/* The lock that a sleeper waits for, at this place in it. */
+static inline struct pawl_rwlock *lock_of(const struct pawl_sleeper *me, size_t offset)
+{
+	return (struct pawl_rwlock *)pawl_pointer(pawl_address(me->address) - offset);
+}
+
+/* Sleeps for so long, or until the deadline; true if that has come. */
+bool pawl_rwlock_doze(uint64_t ns, const struct pawl_deadline *deadline);
+
+/*
+ * One sleep of a thread that is counted in its bucket, and has looked since; `sure`:
+ * who would wake it sees that. False if it is late.
+ */
+bool pawl_rwlock_sleep(struct pawl_sleeper *me, bool sure,
+		       const struct pawl_deadline *deadline);
+
+/* Lets go of the gate, as one who has not written. */
+void pawl_rwlock_leave_gate(struct pawl_rwlock *l);
+
+#endif /* PAWL_SYNC_RWLOCKS_H */
