@@ -219,7 +219,7 @@ static uint64_t obey(const struct instruction *in, uint64_t *word)
 	}
 }
 
-void random_thread(void *context, int thread)
+void random_body(void *context, int thread)
 {
 	struct random_context *c = context;
 	int i;

@@ -67,7 +67,7 @@ struct random_context {
 };
 
 void random_set_up(void *context);
-void random_thread(void *context, int thread);
+void random_body(void *context, int thread);
 void random_finished(void *context);
 
 /* A lease in miniature, with one thing wrong at a time. */

@@ -85,7 +85,7 @@ static void explore_into(struct set *set, struct random_context *context, int th
 		.threads = threads,
 		.cpus = cpus,
 		.set_up = random_set_up,
-		.thread = random_thread,
+		.thread = random_body,
 		.finished = random_finished,
 		.context = context,
 	};
