@@ -5,6 +5,7 @@
  * clock: LOCK WAITS NANOSECONDS LONGEST. Knows nothing of pawl.
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ struct contest {
 	void (*hold)(pthread_mutex_t *, useconds_t);
 	void (*wait)(pthread_mutex_t *);
 	useconds_t held_us;
+	atomic_int held, coming; /* the round in which it is held, or wanted */
 	pthread_barrier_t barrier;
 	uint64_t waits, ns, longest;
 };
@@ -34,12 +36,24 @@ static uint64_t now(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static struct contest *current;
+static int current_round;
+
+/* Until the waiter is about to wait, and then for as long as is planted. */
+static void linger(useconds_t us)
+{
+	atomic_store(&current->held, current_round);
+	while (atomic_load(&current->coming) < current_round)
+		usleep(50);
+	usleep(us);
+}
+
 #define PART(name)                                                               \
 	__attribute__((noinline)) static void hold_##name(pthread_mutex_t *lock, \
 							  useconds_t us)         \
 	{                                                                        \
 		pthread_mutex_lock(lock);                                        \
-		usleep(us);                                                      \
+		linger(us);                                                      \
 		pthread_mutex_unlock(lock);                                      \
 	}                                                                        \
 	__attribute__((noinline)) static void wait_##name(pthread_mutex_t *lock) \
@@ -56,6 +70,7 @@ __attribute__((noinline)) static void holder_side(struct contest *c)
 	int i;
 
 	for (i = 0; i < ROUNDS; i++) {
+		current_round = i + 1;
 		c->hold(c->lock, c->held_us);
 		pthread_barrier_wait(&c->barrier);
 	}
@@ -68,12 +83,10 @@ __attribute__((noinline)) static void waiter_side(struct contest *c)
 	for (i = 0; i < ROUNDS; i++) {
 		uint64_t began, took;
 
-		/* Held by the other side, as soon as a trylock fails. */
-		while (pthread_mutex_trylock(c->lock) == 0) {
-			pthread_mutex_unlock(c->lock);
+		while (atomic_load(&c->held) <= i)
 			usleep(50);
-		}
 		began = now();
+		atomic_store(&c->coming, i + 1);
 		c->wait(c->lock);
 		took = now() - began;
 		c->waits++;
@@ -108,6 +121,7 @@ static void contend(const char *name, struct contest *c)
 {
 	pthread_t threads[2];
 
+	current = c;
 	pthread_barrier_init(&c->barrier, NULL, 2);
 	pthread_create(&threads[0], NULL, holder, c);
 	pthread_create(&threads[1], NULL, waiter, c);

@@ -232,9 +232,11 @@ static void add_members(struct profile *profile, const struct profile_file *f,
 	size_t i;
 
 	if (many)
-		name = text_of(get(&members[0].lock->init) != 0
-				       ? "locks initialised at %s"
-				       : "locks taken at %s",
+		name = text_of("%s %s at %s",
+			       get(&members[0].lock->kind) == PROFILE_COND
+				       ? "condition variables"
+				       : "locks",
+			       get(&members[0].lock->init) != 0 ? "initialised" : "taken",
 			       code_at(f, members[0].origin));
 	for (i = 0; i < count; i++) {
 		enum profile_kind kind = (enum profile_kind)get(&members[i].lock->kind);
