@@ -24,9 +24,15 @@
 
 enum { PROBES = 64, NO_MODULE = 0 };
 
-/* Looked up by name: absent before glibc 2.35, and a reference, even a weak one, would
- * keep the library from loading there. */
 static __typeof__(_dl_find_object) *find_object;
+
+/* What the unwinder calls, too. The C library's is looked up by name: before glibc 2.35 there
+ * is none, and a reference would keep us from loading there. */
+__attribute__((visibility("hidden"))) int _dl_find_object(void *address,
+							  struct dl_find_object *found)
+{
+	return find_object != NULL ? find_object(address, found) : -1;
+}
 
 static bool is_module(const struct profile_module *module,
 		      const struct dl_find_object *found)
@@ -79,7 +85,7 @@ uint64_t profile_place(uint64_t address)
 	struct dl_find_object found;
 	uint64_t module = NO_MODULE;
 
-	if (address != 0 && find_object(pawl_pointer(address), &found) == 0)
+	if (address != 0 && _dl_find_object(pawl_pointer(address), &found) == 0)
 		module = module_of(&found);
 	if (module == NO_MODULE)
 		return address & (((uint64_t)1 << PROFILE_MODULE_SHIFT) - 1);
