@@ -5,7 +5,9 @@
  * written nothing meanwhile, whatever it read, would do the same again: it is stopped
  * there, and only a read of its last time round that finds something else goes on.
  * Every execution in which it goes round more often has one in which it does not: the
- * times before the last one added reads, and nothing follows from those.
+ * times before the last one added reads, and nothing follows from those. An update
+ * that writes back what it read, a test-and-set that fails, adds nothing either: who
+ * read from it reads the same value from the write before it, and knows less.
  *
  * A loop of one read is learnt: the next time that a thread is in this very state,
  * the read is a wait for other values than those that led back. See graph_waits.

@@ -304,6 +304,7 @@ int played_pthread_key_delete(unsigned key)
 
 void *played_pthread_getspecific(unsigned key)
 {
+	loops_read_plainly();
 	return keys_used ? more[me(current_search)].values[key % (MAX_THREADS * KEYS)]
 			 : NULL;
 }
