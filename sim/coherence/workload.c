@@ -19,7 +19,7 @@ enum { LINE = 128, MAX_NAMES = 64, MICROSECOND = 1000 * 1000 };
 static const char *const polls[] = {"load", "cas", "fetch-add", NULL};
 static const char *const writers[] = {"fetch-add", NULL};
 /* In the order of enum sim_rwlock_form. */
-static const char *const forms[] = {"rwlock-counted", "rwlock-fenced", "rwlock", NULL};
+static const char *const forms[] = {"rwlock-gated", "rwlock-fenced", "rwlock", NULL};
 
 /* What a thread is given. */
 struct seat {

@@ -57,22 +57,18 @@ static void a_fenced_read_has_no_miss(void **state)
 		assert_true(is_about(reads("rwlock-fenced", sizes[i]).misses, 0));
 }
 
-/* One read-modify-write in, one out; alone they hit. With others the line comes and
- * goes, though now and then one reads several times before it loses it. */
-static void a_counted_read_has_two_rmws_and_misses_among_others(void **state)
+/* One read-modify-write in, none out; alone it hits. With others the line comes and goes.
+ * (With very many, they give the lock a form in the end, as they should.) */
+static void a_gated_read_has_one_rmw_and_misses_among_others(void **state)
 {
-	size_t i;
+	struct workload_result alone = reads("rwlock-gated", 1),
+			       among = reads("rwlock-gated", 8);
 
 	(void)state;
-	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		struct workload_result r = reads("rwlock-counted", sizes[i]);
-
-		assert_true(is_about(r.rmws, 2));
-		if (sizes[i] == 1)
-			assert_true(is_about(r.misses, 0));
-		else
-			assert_true(r.misses > 0.2);
-	}
+	assert_true(is_about(alone.rmws, 1));
+	assert_true(is_about(alone.misses, 0));
+	assert_true(among.rmws >= 1);
+	assert_true(among.misses > 0.2);
 }
 
 int main(void)
@@ -80,7 +76,7 @@ int main(void)
 	static const struct CMUnitTest cases[] = {
 		cmocka_unit_test(a_biased_read_has_no_miss_and_no_rmw),
 		cmocka_unit_test(a_fenced_read_has_no_miss),
-		cmocka_unit_test(a_counted_read_has_two_rmws_and_misses_among_others),
+		cmocka_unit_test(a_gated_read_has_one_rmw_and_misses_among_others),
 	};
 
 	return cmocka_run_group_tests_name("readers", cases, NULL, NULL);

@@ -184,7 +184,7 @@ static void add_lock(const char *option, const char *name, void *into)
 		refuse("--%s: the diameter is measured with fetch-add, not with '%s'",
 		       option, name);
 	if (*known == NULL && asked_workload == WORKLOAD_READERS)
-		refuse("--%s: readers have rwlock, rwlock-fenced or rwlock-counted, not "
+		refuse("--%s: readers have rwlock, rwlock-fenced or rwlock-gated, not "
 		       "'%s'",
 		       option, name);
 	if (*known == NULL && strchr(name, '+') != NULL)
