@@ -53,17 +53,32 @@ static void add(struct words *words, const char *word)
 	words->word[words->count] = NULL;
 }
 
+/* Words and names that we make are wanted until the end: we exit from many places. */
+struct text {
+	struct text *next;
+	char words[];
+};
+static struct text *texts;
+
 static const char *format(const char *form, ...) __attribute__((format(printf, 1, 2)));
 static const char *format(const char *form, ...)
 {
 	va_list arguments;
-	char *text;
+	struct text *text;
+	int length;
 
 	va_start(arguments, form);
-	if (vasprintf(&text, form, arguments) < 0)
-		give_up("out of memory");
+	length = vsnprintf(NULL, 0, form, arguments);
 	va_end(arguments);
-	return text;
+	text = malloc(sizeof(*text) + (size_t)length + 1);
+	if (text == NULL)
+		give_up("out of memory");
+	va_start(arguments, form);
+	vsnprintf(text->words, (size_t)length + 1, form, arguments);
+	va_end(arguments);
+	text->next = texts;
+	texts = text;
+	return text->words;
 }
 
 static bool ends(const char *name, const char *with)
