@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE
 #include "load.h"
+#include "picture.h"
 #include "threads.h"
 
 #include <sim/fiber.h>
@@ -182,6 +183,16 @@ struct request {
 	const char *name, *replay, *again, *after; /* the command, but for the token */
 };
 
+/* The failing execution that costs its reader least, of those that were found. */
+static struct picture picture;
+
+static void keep_picture(void *context, const struct trace *trace, struct graph *g,
+			 struct memory *m)
+{
+	(void)context;
+	picture_make(&picture, trace, g, m);
+}
+
 static void print_failure(const struct request *request, const struct subject *subject,
 			  const struct result *result)
 {
@@ -190,8 +201,7 @@ static void print_failure(const struct request *request, const struct subject *s
 		puts("(not passed: not everything was explored)\n");
 		return;
 	}
-	if (result->trace != NULL)
-		fputs(result->trace, stdout);
+	picture_print(stdout, &picture);
 	if (result->choices[0] != 0)
 		printf("repeat it with: %s --replay %s:%s:%s%s\n", request->again,
 		       subject->name, model_names[request->options.model],
@@ -221,12 +231,12 @@ static bool check(const struct request *request, const struct subject *subject,
 		/* Which thread is whose child is known after one execution. */
 		options.limit = 1;
 		options.keep_trace = false;
+		options.show = NULL;
 		explore(&program, &options, &result);
 		options = request->options;
 		options.choices = choices;
 	}
 	do {
-		free(result.trace);
 		explore(&program, &options, &result);
 		executions += result.executions;
 		abandoned += result.blocked;
@@ -242,8 +252,6 @@ static bool check(const struct request *request, const struct subject *subject,
 		subject->name, (unsigned long long)executions,
 		(unsigned long long)abandoned, seconds, (double)executions / seconds);
 	fflush(stdout);
-	free(result.trace);
-	result.trace = NULL;
 	return result.verdict == VERDICT_PASSED;
 }
 
@@ -283,7 +291,10 @@ int main(int argc, char **argv)
 		{NULL, 0, NULL, 0},
 	};
 	struct request request = {
-		.options = {.keep_trace = true, .smaller = "make the test smaller"},
+		.options = {.keep_trace = true,
+			    .show = keep_picture,
+			    .shorten = 2000,
+			    .smaller = "make the test smaller"},
 		.name = "program",
 		.repeat = 1,
 		.again = "pawl check --program",
