@@ -100,22 +100,60 @@ static int find_row(const struct picture *picture, const event_id *shows, event_
 	return -1;
 }
 
-static void find_source(struct picture *picture, const event_id *shows, struct row *row,
-			const struct event *e, struct graph *g)
+/* Whether who has hb has acquired what a write releases; false if that is nothing. */
+static bool has_acquired(clock_vector hb, const struct event *write)
 {
+	bool releases = false;
+	int t;
+
+	for (t = 0; t < MAX_THREADS; t++) {
+		if (write->pass[t] > hb[t])
+			return false;
+		releases = releases || write->pass[t] > 0;
+	}
+	return releases;
+}
+
+/* The write of another thread that a step reads, or, if it is a fence, that an earlier
+ * read took a value from and that is acquired only here; INITIAL if there is none. */
+static event_id find_write(struct graph *g, event_id id)
+{
+	const struct event *e = graph_event(g, id);
+	int i;
+
+	if (e->kind == EVENT_READ)
+		return e->from;
+	for (i = event_index(id) - 1; e->kind == EVENT_FENCE && i >= 0; i--) {
+		const struct event *read = &g->events[event_thread(id)][i];
+
+		if (read->kind == EVENT_READ && read->from != INITIAL &&
+		    event_thread(read->from) != event_thread(id) &&
+		    has_acquired(e->hb, graph_event(g, read->from)) &&
+		    !has_acquired(graph_before(g, id)->hb, graph_event(g, read->from)))
+			return read->from;
+	}
+	return INITIAL;
+}
+
+static void find_source(struct picture *picture, const event_id *shows, struct row *row,
+			event_id id, struct graph *g)
+{
+	event_id write = id == INITIAL ? INITIAL : find_write(g, id);
+	const char *how;
 	char place[64];
 
-	if (e == NULL || e->kind != EVENT_READ || e->from == INITIAL)
+	if (write == INITIAL)
 		return;
-	lines_find(graph_event(g, e->from)->site, place, sizeof(place));
-	if (event_thread(e->from) == row->thread) {
-		snprintf(row->source, sizeof(row->source), "from %s", place);
+	how = graph_event(g, id)->kind == EVENT_FENCE ? "after" : "from";
+	lines_find(graph_event(g, write)->site, place, sizeof(place));
+	if (event_thread(write) == row->thread) {
+		snprintf(row->source, sizeof(row->source), "%s %s", how, place);
 		return;
 	}
-	snprintf(row->source, sizeof(row->source), "from thread %d, %s",
-		 event_thread(e->from), place);
-	row->from = find_row(picture, shows, e->from);
-	row->ordered = event_within(e->from, e->hb);
+	snprintf(row->source, sizeof(row->source), "%s thread %d, %s", how,
+		 event_thread(write), place);
+	row->from = find_row(picture, shows, write);
+	row->ordered = has_acquired(graph_event(g, id)->hb, graph_event(g, write));
 }
 
 void picture_make(struct picture *picture, const struct trace *trace, struct graph *g,
@@ -142,7 +180,7 @@ void picture_make(struct picture *picture, const struct trace *trace, struct gra
 			lines_find(step->site, row->place, sizeof(row->place));
 		describe(row, step,
 			 i > 0 && is_said_again(trace, i - 1) ? step - 1 : NULL, g, m);
-		find_source(picture, shows, row, event_of(g, step), g);
+		find_source(picture, shows, row, step->event, g);
 		if (describe_life(row, event_of(g, step), m))
 			row->source[0] = 0; /* it goes without saying */
 		shows[picture->count++] = step->update != INITIAL ? step->update

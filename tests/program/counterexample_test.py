@@ -4,8 +4,10 @@
 import os
 import re
 import sys
+import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "cli"))
+import browser  # noqa: E402
 from command import ROOT, CommandTest, main  # noqa: E402
 
 HEAD = """\
@@ -47,6 +49,23 @@ static void *other(void *p)
 	assert(atomic_load(&data) == 0);
 	assert(atomic_load(&data) == 0);
 	assert(atomic_load(&data) == 0);
+	return 0;
+}
+"""
+# The flag orders the data through fences.
+FENCES = HEAD + """\
+static void *other(void *p)
+{
+	atomic_store_explicit(&data, 42, R);
+	atomic_thread_fence(memory_order_release);
+	atomic_store_explicit(&flag, 1, R);
+	return p;
+}
+""" + START + """\
+	int seen = atomic_load_explicit(&flag, R);
+	atomic_thread_fence(memory_order_acquire);
+	assert(!seen || atomic_load_explicit(&data, R) < 42);
+	pthread_join(t, 0);
 	return 0;
 }
 """
@@ -137,6 +156,112 @@ class Shortest(CounterexampleTest):
                 token = re.search(r"--replay (\S+)", done.stdout).group(1)
                 again = self.failing(source, "--replay", token)
                 self.assertEqual(self.trace(again), self.trace(done.stdout))
+
+
+class Pages(CounterexampleTest):
+    def test_page_asks_nobody_and_escapes(self):
+        self.failing(FENCES, "--html", "page.html")
+        page = self.read("page.html")
+        self.assertNotRegex(page, r"https?:|<script|src=|@import")
+        self.assertIn("!seen || atomic_load_explicit(&amp;data, R) &lt; 42", page)
+        self.assertEqual(page.count("</svg>"), 2)  # the arrows' heads, and one execution
+
+    def test_page_of_what_passes(self):
+        self.write("p.c", "int main(void) { return 0; }\n")
+        self.succeed("check", "--program", "p.c", "--html", "page.html")
+        self.assertIn("All checks passed.", self.read("page.html"))
+
+    def test_page_that_cannot_be_written(self):
+        self.write("p.c", MESSAGE)
+        self.assert_refused(["check", "--program", "p.c", "--html", "missing/page.html"],
+                            "--html", "missing/page.html", "directory")
+
+
+@unittest.skipUnless(browser.is_installed(), "chromium and chromium-driver are not installed")
+@unittest.skipUnless(os.environ.get("PAWL_BROWSER", "1") == "1", "not in sanitized builds")
+class InChromium(CounterexampleTest):
+    """The page as people see it."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = browser.Browser()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+
+    def look(self, source, scheme="light"):
+        self.failing(source, "--html", "page.html")
+        self.browser.open(self.path("page.html"), 1200, scheme)
+        self.assertEqual(self.browser.console(), [])
+
+    def boxes(self):
+        """For each step the lines in it, and its sides."""
+        return self.browser.ask("""
+            return [...document.querySelectorAll('.step')].map(step => {
+                const box = step.querySelector('rect').getBoundingClientRect();
+                return {lines: [...step.querySelectorAll('text')].map(t => t.textContent),
+                        left: box.left, right: box.right, top: box.top, bottom: box.bottom,
+                        fails: step.classList.contains('fails')};
+            })""")
+
+    def arrows(self):
+        """For each its kind, and the steps that it leads from and to."""
+        found = self.browser.ask("""
+            return [...document.querySelectorAll('.arrow')].map(arrow => {
+                const at = arrow.getScreenCTM(), n = arrow.getTotalLength();
+                const a = arrow.getPointAtLength(0).matrixTransform(at);
+                const b = arrow.getPointAtLength(n).matrixTransform(at);
+                return {kind: arrow.classList.contains('order') ? 'order' : 'value',
+                        ends: [[a.x, a.y], [b.x, b.y]]};
+            })""")
+        boxes = self.boxes()
+
+        def touched(x, y):
+            return [" ".join(box["lines"][:2]) for box in boxes
+                    if box["top"] < y < box["bottom"] and
+                    min(abs(box["left"] - x), abs(box["right"] - x)) < 1]
+        return [(arrow["kind"], *(touched(*end)[0] for end in arrow["ends"]))
+                for arrow in found]
+
+    def test_lanes_boxes_and_arrows(self):
+        self.look(MESSAGE)
+        self.assertEqual(self.browser.ask(
+            "return [...document.querySelectorAll('.lane text')].map(t => t.textContent)"),
+            ["thread 0", "thread 1"])
+        boxes = self.boxes()
+        self.assertEqual(len({box["left"] for box in boxes}), 2)
+        self.assertEqual([box["lines"] for box in boxes if box["fails"]], [["p.c:17", "HERE"]])
+        self.assertIn(["p.c:16", "load acquire  flag: 1", "from thread 1, p.c:9"],
+                      [box["lines"] for box in boxes])
+        self.assertEqual(self.arrows(), [
+            ("order", "p.c:15 creates thread 1", "begins"),
+            ("value", "p.c:9 store relaxed  flag = 1", "p.c:16 load acquire  flag: 1")])
+
+    def test_fences_synchronise(self):
+        self.look(FENCES)
+        self.assertIn(("order", "p.c:10 store relaxed  flag = 1", "p.c:18 acquire fence"),
+                      self.arrows())
+
+    def test_text_is_visible_inside_its_box_in_light_and_dark(self):
+        for scheme in ("light", "dark"):
+            self.look(MESSAGE, scheme)
+            bad = self.browser.ask("""
+                const paper = getComputedStyle(document.body).backgroundColor;
+                return [...document.querySelectorAll('.step text')].filter(text => {
+                    const box = text.parentNode.querySelector('rect').getBoundingClientRect();
+                    const own = text.getBoundingClientRect();
+                    return own.width === 0 || own.right > box.right || own.left < box.left ||
+                           own.bottom > box.bottom || own.top < box.top ||
+                           getComputedStyle(text).fill === paper;
+                }).map(text => text.textContent)""")
+            self.assertEqual(bad, [], scheme)
+        colours = set()
+        for scheme in ("light", "dark"):
+            self.browser.open(self.path("page.html"), 1200, scheme)
+            colours.add(self.browser.ask(
+                "return getComputedStyle(document.body).backgroundColor"))
+        self.assertEqual(len(colours), 2)
 
 
 if __name__ == "__main__":
