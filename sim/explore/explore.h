@@ -40,6 +40,9 @@ struct program {
 
 enum { TOKEN_SIZE = 4096 };
 
+struct trace;
+struct memory;
+
 struct options {
 	enum model model;
 	uint64_t limit;		/* executions, blocked ones included; 0 = none */
@@ -53,6 +56,11 @@ struct options {
 	bool naive;		/* sim/cores: reduce nothing, for its own test */
 	const char *smaller;	/* what makes the program smaller; NULL: --threads... */
 	bool stuck_is_complete; /* a deadlock is an execution like others */
+	/* Called with a failing execution, instead of `trace`; again with a shorter one,
+	 * for which the search goes on for so many executions. */
+	void (*show)(void *context, const struct trace *trace, struct graph *g,
+		     struct memory *m);
+	uint64_t shorten;
 	/* Called with each complete graph; for tests. */
 	void (*each)(void *context, struct graph *g);
 	/* Called now and then. */

@@ -98,7 +98,7 @@ void search_push(struct search *s, struct graph *g)
 	s->pending.used += size + sizeof(size);
 }
 
-static bool pop_graph(struct search *s)
+bool search_pop(struct search *s)
 {
 	size_t size;
 
@@ -342,7 +342,7 @@ static void count_execution(struct search *s)
 		s->options->each(s->options->context, &s->graph);
 }
 
-static void run(struct search *s)
+void search_run(struct search *s)
 {
 	int t;
 
@@ -396,33 +396,6 @@ static double now(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
-/* Runs the failing graph once more, taking notes. */
-static void describe(struct search *s)
-{
-	enum verdict verdict = s->result->verdict;
-	uint64_t executions = s->result->executions, blocked = s->result->blocked;
-
-	s->tracing = s->options->keep_trace;
-	s->record = s->result->choices;
-	s->recorded = 0;
-	s->record[0] = 0;
-	s->trace.count = 0;
-	s->result->verdict = VERDICT_PASSED;
-	s->guide = s->options->choices;
-	if (s->guide != NULL)
-		graph_clear(&s->graph, s->program->threads);
-	else
-		s->tracing = true; /* add nothing to the stack */
-	run(s);
-	if (s->options->keep_trace)
-		s->result->trace = trace_print(&s->trace, &s->graph, s->memory);
-	s->tracing = false;
-	s->record = NULL;
-	s->result->verdict = verdict;
-	s->result->executions = executions;
-	s->result->blocked = blocked;
-}
-
 static void start_over(struct search *s)
 {
 	s->restart = false;
@@ -456,7 +429,7 @@ static void search_all(struct search *s)
 
 	start_over(s);
 	for (;;) {
-		run(s);
+		search_run(s);
 		if (s->cut && s->most_steps == MAX_STEPS && s->guide == NULL) {
 			s->most_steps = MAX_STEPS / 2;
 			s->restart = true;
@@ -471,7 +444,7 @@ static void search_all(struct search *s)
 				      search_smaller(s));
 		if (s->result->verdict != VERDICT_PASSED || s->guide != NULL)
 			break;
-		if (!pop_graph(s))
+		if (!search_pop(s))
 			break;
 		runs++;
 		if (s->options->limit != 0 && runs >= s->options->limit) {
@@ -506,7 +479,7 @@ static void search_all(struct search *s)
 		return;
 	}
 	if (s->result->verdict != VERDICT_PASSED && s->result->verdict != VERDICT_LIMIT)
-		describe(s);
+		failure_describe_shortest(s);
 }
 
 /* As many executions as are wanted, at random. A run that is cut is left out. */
@@ -522,7 +495,7 @@ static void search_at_random(struct search *s)
 			s->restart = false;
 			graph_clear(&s->graph, s->program->threads);
 			random_begin(s, runs);
-			run(s);
+			search_run(s);
 		} while (s->restart);
 		if (s->result->verdict != VERDICT_PASSED)
 			break;
@@ -541,7 +514,7 @@ static void search_at_random(struct search *s)
 		s->result->verdict = s->result->executions > 0 ? VERDICT_NONE_SEEN
 							       : VERDICT_NOTHING;
 	else if (s->result->verdict != VERDICT_LIMIT)
-		describe(s);
+		failure_describe(s);
 }
 
 /* Searches that are not in use; each keeps its memory, its fibers and its number. */

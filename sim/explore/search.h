@@ -11,6 +11,8 @@
  *   admission.c   sections and their order
  *   token.c       an execution as text
  *   trace.c       and in words
+ *   arrange.c     in an order that reads well
+ *   failure.c     what went wrong, the shortest way
  *
  * There may be several searches in a process, one inside a call of another.
  */
@@ -147,6 +149,11 @@ const char *search_smaller(const struct search *s);
 /* Keeps a graph for later. */
 void search_push(struct search *s, struct graph *g);
 
+/* Takes the one that was kept last; false if there is none. */
+bool search_pop(struct search *s);
+/* Runs the program as the graph says, and goes on from there. */
+void search_run(struct search *s);
+
 /* thread.c */
 
 void search_pause(struct search *s, enum thread_state state);
@@ -221,5 +228,27 @@ void token_record(struct search *s, int thread, struct event *e);
 void trace_add(struct trace *trace, struct step step);
 /* Writes the steps, with source lines; returns a string to be freed. */
 char *trace_print(const struct trace *trace, struct graph *g, struct memory *m);
+/* What a step did, without where a value came from; and what is odd about it. */
+void trace_print_step(FILE *out, const struct step *step, struct graph *g,
+		      struct memory *m);
+void trace_print_marks(FILE *out, const struct step *step, struct graph *g);
+
+/* arrange.c */
+
+/* What an execution asks of its reader: to believe in old values, to follow from
+ * thread to thread, to read steps. The first that differs decides. */
+struct cost {
+	int old, switches, steps;
+};
+bool cost_is_less(struct cost a, struct cost b);
+/* Puts the steps in the order that costs least, or nearly so. */
+struct cost trace_arrange(struct trace *trace, struct graph *g);
+
+/* failure.c */
+
+/* Fills in `choices` and `trace` of a result, or calls `show`. */
+void failure_describe(struct search *s);
+/* Likewise; then looks on for a failure of the same kind that costs less. */
+void failure_describe_shortest(struct search *s);
 
 #endif /* EXPLORE_SEARCH_H */

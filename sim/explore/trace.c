@@ -135,18 +135,34 @@ static void print_event(FILE *out, struct memory *m, struct graph *g,
 		fprintf(out, " %s", order_name(e->order));
 	fputs("  ", out);
 	print_place(out, m, memory_address(m, e->location));
-	if (e->kind == EVENT_WRITE) {
-		fputs(" = ", out);
-		print_value(out, m, e->value);
-		return;
-	}
-	fputs(": ", out);
+	fputs(e->kind == EVENT_WRITE ? " = " : ": ", out);
 	print_value(out, m, e->value);
-	if (step->update != INITIAL) {
+	if (e->kind == EVENT_READ && step->update != INITIAL) {
 		fputs(" -> ", out);
 		print_value(out, m, graph_event(g, step->update)->value);
 	}
-	print_source(out, g, e->from);
+}
+
+void trace_print_step(FILE *out, const struct step *step, struct graph *g,
+		      struct memory *m)
+{
+	if (step->event != INITIAL) {
+		print_event(out, m, g, step);
+		return;
+	}
+	fputs(step->what, out);
+	if (step->address != NULL) {
+		fputc(' ', out);
+		print_place(out, m, step->address);
+	}
+	if (step->size > 8)
+		fprintf(out, ", %zu bytes", step->size);
+}
+
+void trace_print_marks(FILE *out, const struct step *step, struct graph *g)
+{
+	const struct event *e = graph_event(g, step->event);
+
 	if (step->stale > 0)
 		fprintf(out, "  [old: %d later]", step->stale);
 	if (e->look == LOOK_LAST && !e->blocked && e->value == e->expected)
@@ -171,16 +187,11 @@ char *trace_print(const struct trace *trace, struct graph *g, struct memory *m)
 		if (step->site != NULL)
 			lines_find(step->site, line, sizeof(line));
 		fprintf(out, "  thread %d  %-26s ", step->thread, line);
-		if (step->event != INITIAL) {
-			print_event(out, m, g, step);
-		} else {
-			fputs(step->what, out);
-			if (step->address != NULL) {
-				fputc(' ', out);
-				print_place(out, m, step->address);
-			}
-			if (step->size > 8)
-				fprintf(out, ", %zu bytes", step->size);
+		trace_print_step(out, step, g, m);
+		if (step->event != INITIAL &&
+		    graph_event(g, step->event)->kind == EVENT_READ) {
+			print_source(out, g, graph_event(g, step->event)->from);
+			trace_print_marks(out, step, g);
 		}
 		fputc('\n', out);
 	}

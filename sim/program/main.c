@@ -4,15 +4,17 @@
  *
  * usage: pawl-check-program [--model M] [--limit N] [--unroll N] [--replay TOKEN]
  *                           [--name NAME] [--again COMMAND] [--after FLAGS]
- *                           [--repeat N] FILE.so
+ *                           [--repeat N] [--html FILE] FILE.so
  */
 #define _GNU_SOURCE
 #include "load.h"
+#include "picture.h"
 #include "threads.h"
 
 #include <sim/fiber.h>
 #include <sim/runtime.h>
 
+#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -180,23 +182,48 @@ struct request {
 	struct options options;
 	int repeat; /* explore everything so often, to measure speed */
 	const char *name, *replay, *again, *after; /* the command, but for the token */
+	FILE *page;				   /* or NULL */
 };
+
+/* The failing execution that costs its reader least, of those that were found. */
+static struct picture picture;
+
+static void keep_picture(void *context, const struct trace *trace, struct graph *g,
+			 struct memory *m)
+{
+	(void)context;
+	picture_make(&picture, trace, g, m);
+}
 
 static void print_failure(const struct request *request, const struct subject *subject,
 			  const struct result *result)
 {
-	printf("\n%s: %s\n", verdict_name(result->verdict), result->message);
-	if (result->verdict == VERDICT_LIMIT || result->verdict == VERDICT_NOTHING) {
-		puts("(not passed: not everything was explored)\n");
-		return;
-	}
-	if (result->trace != NULL)
-		fputs(result->trace, stdout);
-	if (result->choices[0] != 0)
-		printf("repeat it with: %s --replay %s:%s:%s%s\n", request->again,
-		       subject->name, model_names[request->options.model],
-		       result->choices, request->after);
+	bool seen = result->verdict != VERDICT_LIMIT &&
+		    result->verdict != VERDICT_NOTHING;
+	struct failure failure = {
+		.subject = subject->name,
+		.model = model_names[request->options.model],
+		.verdict = verdict_name(result->verdict),
+		.message = result->message,
+		.picture = seen ? &picture : NULL,
+	};
+	char *again = NULL;
+
+	if (seen && result->choices[0] != 0 &&
+	    asprintf(&again, "%s --replay %s:%s:%s%s", request->again, failure.subject,
+		     failure.model, result->choices, request->after) > 0)
+		failure.again = again;
+	printf("\n%s: %s\n", failure.verdict, failure.message);
+	if (seen)
+		picture_print(stdout, &picture);
+	else
+		puts("(not passed: not everything was explored)");
+	if (failure.again != NULL)
+		printf("repeat it with: %s\n", failure.again);
 	putchar('\n');
+	if (request->page != NULL)
+		page_add(request->page, &failure);
+	free(again);
 }
 
 static bool check(const struct request *request, const struct subject *subject,
@@ -221,12 +248,12 @@ static bool check(const struct request *request, const struct subject *subject,
 		/* Which thread is whose child is known after one execution. */
 		options.limit = 1;
 		options.keep_trace = false;
+		options.show = NULL;
 		explore(&program, &options, &result);
 		options = request->options;
 		options.choices = choices;
 	}
 	do {
-		free(result.trace);
 		explore(&program, &options, &result);
 		executions += result.executions;
 		abandoned += result.blocked;
@@ -242,8 +269,6 @@ static bool check(const struct request *request, const struct subject *subject,
 		subject->name, (unsigned long long)executions,
 		(unsigned long long)abandoned, seconds, (double)executions / seconds);
 	fflush(stdout);
-	free(result.trace);
-	result.trace = NULL;
 	return result.verdict == VERDICT_PASSED;
 }
 
@@ -269,6 +294,15 @@ static int replay(const struct request *request, struct subject *subjects, int n
 	return 2;
 }
 
+static int cannot_write(const char *path)
+{
+	fprintf(stderr,
+		"pawl: --html: cannot write '%s': %s; name a file in a directory you may "
+		"write to\n",
+		path, strerror(errno));
+	return 2;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -280,16 +314,21 @@ int main(int argc, char **argv)
 		{"again", required_argument, NULL, 'a'},
 		{"after", required_argument, NULL, 'f'},
 		{"repeat", required_argument, NULL, 'p'},
+		{"html", required_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
 	struct request request = {
-		.options = {.keep_trace = true, .smaller = "make the test smaller"},
+		.options = {.keep_trace = true,
+			    .show = keep_picture,
+			    .shorten = 2000,
+			    .smaller = "make the test smaller"},
 		.name = "program",
 		.repeat = 1,
 		.again = "pawl check --program",
 		.after = "",
 	};
 	struct subject subjects[MAX_SUBJECTS];
+	const char *html = NULL;
 	int option, n, i, status = 0;
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -320,6 +359,9 @@ int main(int argc, char **argv)
 		case 'f':
 			request.after = optarg;
 			break;
+		case 'h':
+			html = optarg;
+			break;
 		default:
 			return 2;
 		}
@@ -327,6 +369,12 @@ int main(int argc, char **argv)
 	if (optind != argc - 1) {
 		fputs("pawl: pawl-check-program is for 'pawl check --program'\n", stderr);
 		return 2;
+	}
+	if (html != NULL) {
+		request.page = fopen(html, "w");
+		if (request.page == NULL)
+			return cannot_write(html);
+		page_begin(request.page, request.name);
 	}
 	load_program(argv[optind]);
 	n = load_subjects(subjects);
@@ -339,6 +387,11 @@ int main(int argc, char **argv)
 		for (i = 0; i < n; i++)
 			if (!check(&request, &subjects[i], NULL))
 				status = 1;
+	}
+	if (request.page != NULL) {
+		page_end(request.page, status == 0);
+		if (fclose(request.page) != 0)
+			status = cannot_write(html);
 	}
 	fflush(NULL);
 	_exit(status); /* no destructors: they are the program's */

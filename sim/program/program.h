@@ -11,6 +11,7 @@
  *   entries.c   what the compiler calls for atomics
  *   plain.c     what it calls for plain accesses
  *   threads.c, locks.c, heap.c   what the program calls: threads, mutexes, malloc
+ *   picture.c, columns.c, page.c   a failing execution, for people
  *   refuse.c    what cannot be played
  *
  * memory.c and accesses.c take the place of those in sim/explore, which follow words

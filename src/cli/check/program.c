@@ -343,7 +343,7 @@ static const char *last_part(const char *path)
 int check_program(int argc, char **argv)
 {
 	bool program = false, cflags = false, libs = false;
-	const char *model = "weak", *replay = NULL;
+	const char *model = "weak", *replay = NULL, *html = NULL;
 	int limit = 0, unroll = 0, repeat = 1, count, i, ours;
 	const struct option_spec options[] = {
 		{"program", NULL, "check the given sources", parse_flag, &program},
@@ -356,6 +356,8 @@ int check_program(int argc, char **argv)
 		 parse_positive, &unroll},
 		{"replay", "TOKEN", "repeat one execution, which a failed check printed",
 		 parse_text, &replay},
+		{"html", "FILE", "draw what fails: threads as lanes, reads as arrows",
+		 parse_text, &html},
 		{"repeat", "N", "explore everything N times, to measure speed",
 		 parse_positive, &repeat},
 		{"cflags", NULL, "print how to compile what is to be checked", parse_flag,
@@ -423,6 +425,8 @@ int check_program(int argc, char **argv)
 		add(&words, format("--repeat=%d", repeat));
 	if (replay != NULL)
 		add(&words, format("--replay=%s", replay));
+	if (html != NULL)
+		add(&words, format("--html=%s", html));
 	add(&words, build((size_t)count, argv + 1, &flags));
 	status = run(&words);
 	return status;
