@@ -38,7 +38,7 @@ struct program {
 	void *context;
 };
 
-enum { TOKEN_SIZE = 4096 };
+enum { TOKEN_SIZE = 4096, MAX_DEPTH = 32 };
 
 struct trace;
 struct memory;
@@ -50,6 +50,7 @@ struct options {
 	const char *choices;	/* repeat this execution only */
 	uint64_t random;	/* so many executions at random; 0 = all there are */
 	uint64_t seed;		/* of these */
+	int depth;		/* by priorities that change depth - 1 times; 0 = not */
 	bool steadfast;		/* bounded waits never end without a change */
 	int early;		/* bounded waits of a thread that end at any time */
 	bool in_turn;		/* what explore_in_turn says */
@@ -74,6 +75,7 @@ struct result {
 	enum verdict verdict;
 	uint64_t executions; /* complete ones, all different */
 	uint64_t blocked;    /* abandoned: a thread waited on an old value */
+	double unseen; /* at random: the chance that another one is new, estimated */
 	double seconds;
 	char message[256];	  /* what, and what to do; empty if passed */
 	char choices[TOKEN_SIZE]; /* repeat the failure with this */

@@ -5,6 +5,12 @@
  * model allows. A graph grows along program order and reads-from, so every execution
  * has its chance, though not the same one. Nothing is revisited: a wait that no value
  * has ended yet is taken back when its word is written, and looks again.
+ *
+ * With a depth d threads move by priorities (Burckhardt et al., "A Randomized Scheduler
+ * with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010): the highest one moves,
+ * and at d - 1 turns, chosen beforehand, it becomes the lowest. Of n threads and k
+ * turns, a failure that d events in the right order bring about under sc then has a
+ * chance of at least 1 in n k^(d-1), however long the rest is.
  */
 #include "search.h"
 
@@ -16,6 +22,23 @@ unsigned random_below(struct search *s, unsigned n)
 	return (unsigned)(s->dice >> 33) % n;
 }
 
+static void begin_priorities(struct search *s)
+{
+	int t, d;
+
+	for (t = 0; t < MAX_THREADS; t++) { /* in any order */
+		int other = (int)random_below(s, (unsigned)t + 1);
+
+		s->priority[t] = s->priority[other];
+		s->priority[other] = t;
+	}
+	if (s->turns > s->most_turns)
+		s->most_turns = s->turns;
+	s->turns = 0;
+	for (d = 1; d < s->options->depth; d++)
+		s->drops[d] = 1 + random_below(s, s->most_turns + 1);
+}
+
 void random_begin(struct search *s, uint64_t run)
 {
 	/* Neighbouring seeds and runs have nothing in common. */
@@ -24,6 +47,19 @@ void random_begin(struct search *s, uint64_t run)
 	s->dice ^= s->dice >> 29;
 	random_below(s, 1);
 	s->turn_of = -1;
+	if (s->options->depth > 0)
+		begin_priorities(s);
+}
+
+/* The one with the highest priority. */
+static int first_of(const struct search *s, const bool *can_move)
+{
+	int t, first = -1;
+
+	for (t = 0; t < s->graph.threads; t++)
+		if (can_move[t] && (first < 0 || s->priority[t] > s->priority[first]))
+			first = t;
+	return first;
 }
 
 int random_thread(struct search *s, const bool *can_move)
@@ -31,6 +67,13 @@ int random_thread(struct search *s, const bool *can_move)
 	unsigned found = 0;
 	int t;
 
+	if (s->options->depth > 0) {
+		s->turns++;
+		for (t = 1; t < s->options->depth; t++)
+			if (s->drops[t] == s->turns)
+				s->priority[first_of(s, can_move)] = -t;
+		return s->turn_of = first_of(s, can_move);
+	}
 	for (t = 0; t < s->graph.threads; t++)
 		if (can_move[t] && random_below(s, ++found) == 0)
 			s->turn_of = t;
@@ -50,6 +93,8 @@ void random_wake(struct search *s, int location)
 	int t;
 
 	for (t = 0; t < s->graph.threads; t++) {
+		if (s->threads[t].state == THREAD_ROUND)
+			s->threads[t].state = THREAD_READY;
 		if (s->threads[t].state != THREAD_BLOCKED ||
 		    graph_last(&s->graph, t)->location != location)
 			continue;
@@ -61,8 +106,20 @@ void random_wake(struct search *s, int location)
 
 bool random_is_new(struct search *s)
 {
-	bool is_new = true;
+	uint64_t hash = graph_hash(&s->graph);
+	bool is_new = true, is_second = false;
 
-	visited_add(graph_hash(&s->graph), &is_new);
+	s->complete++;
+	visited_add(hash, &is_new);
+	if (!is_new)
+		visited_add(~hash, &is_second);
+	s->repeated += is_second;
 	return is_new;
+}
+
+double random_unseen(const struct search *s)
+{
+	if (s->complete == 0)
+		return 1;
+	return (double)(s->result->executions - s->repeated) / (double)s->complete;
 }

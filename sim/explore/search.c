@@ -254,8 +254,7 @@ static bool waited_in_vain(struct search *s, int t, const struct event *wait)
 	return false;
 }
 
-/* A thread goes round, and the last values of what it reads would let it go on so. */
-static bool goes_round_for_ever(struct search *s, int t)
+bool search_goes_round(struct search *s, int t)
 {
 	int i;
 
@@ -290,7 +289,7 @@ static void quiesce(struct search *s)
 
 		if (s->threads[t].state == THREAD_ROUND) {
 			stuck = t;
-			if (!goes_round_for_ever(s, t)) {
+			if (!search_goes_round(s, t)) {
 				s->dead = true;
 				return;
 			}
@@ -489,6 +488,8 @@ static void search_at_random(struct search *s)
 	uint64_t runs;
 
 	visited_clear();
+	s->complete = s->repeated = 0;
+	s->turns = s->most_turns = 0;
 	s->at_random = true;
 	for (runs = 0; runs < s->options->random; runs++) {
 		do { /* again, if a word turned out to be atomic */
@@ -508,6 +509,7 @@ static void search_at_random(struct search *s)
 			s->options->progress(s->options->context, runs, now() - start);
 	}
 	s->at_random = false;
+	s->result->unseen = random_unseen(s);
 	s->result->seconds = now() - start;
 	visited_clear();
 	if (s->result->verdict == VERDICT_PASSED)

@@ -116,7 +116,11 @@ struct search {
 
 	bool at_random; /* one way at a time, by dice */
 	uint64_t dice;
-	int turn_of; /* whose event comes next; -1 = nobody's yet */
+	int turn_of;		     /* whose event comes next; -1 = nobody's yet */
+	uint64_t complete, repeated; /* runs; executions that came up again */
+	int priority[MAX_THREADS];   /* options.depth: who has the highest moves */
+	unsigned drops[MAX_DEPTH];   /* the turns at which that one gets the lowest */
+	unsigned turns, most_turns;  /* of this run, of the longest */
 
 	const char *guide; /* the execution to be repeated, or NULL */
 	char *record;	   /* the one being recorded, or NULL */
@@ -146,6 +150,8 @@ static inline const struct event *search_here(const struct search *s)
 
 /* What to do about a program that is too large. */
 const char *search_smaller(const struct search *s);
+/* A thread goes round, and the last values of what it reads would let it go on so. */
+bool search_goes_round(struct search *s, int thread);
 /* Keeps a graph for later. */
 void search_push(struct search *s, struct graph *g);
 
@@ -207,6 +213,9 @@ bool random_takes_turn(struct search *s);
 void random_wake(struct search *s, int location);
 /* Whether a complete graph is seen for the first time. */
 bool random_is_new(struct search *s);
+/* The chance that one more is, by Good and Turing: of those seen, the part that was
+ * seen once. */
+double random_unseen(const struct search *s);
 
 /* admission.c */
 

@@ -78,27 +78,30 @@ uint64_t event_read(const struct access *a, bool *wrote)
 	if (!a->own)
 		waits = loops_before_read(s, a->site);
 	check_unroll(s, a->site);
-	e = search_next_event(s, false);
-	location = access_atomic_at(s, a->p, a->width, a->site);
-	if (e == NULL)
-		e = search_add_read(s, (struct event){
-					       .kind = EVENT_READ,
-					       .operation = (uint8_t)a->operation,
-					       .order = (uint8_t)a->order,
-					       .failure = (uint8_t)a->failure,
-					       .location = location,
-					       .waits = waits,
-					       .expected = a->expected,
-					       .site = a->site,
-				       });
-	id = event_name(me(s), s->self->position - 1);
-	access_atomic_done(s, a->p, a->width, false);
-	value = e->value;
-	if (e->blocked) {
+	for (;;) {
+		e = search_next_event(s, false);
+		location = access_atomic_at(s, a->p, a->width, a->site);
+		if (e == NULL)
+			e = search_add_read(s, (struct event){
+						       .kind = EVENT_READ,
+						       .operation = (uint8_t)a->operation,
+						       .order = (uint8_t)a->order,
+						       .failure = (uint8_t)a->failure,
+						       .location = location,
+						       .waits = waits,
+						       .expected = a->expected,
+						       .site = a->site,
+					       });
+		id = event_name(me(s), s->self->position - 1);
+		access_atomic_done(s, a->p, a->width, false);
+		if (!e->blocked)
+			break;
 		search_note_event(s, id, INITIAL);
-		for (;;) /* only another thread's write goes on from here */
+		/* Only another thread's write goes on from here; or takes it back. */
+		while (s->self->position > event_index(id))
 			search_pause(s, THREAD_BLOCKED);
 	}
+	value = e->value;
 	if (wrote != NULL)
 		*wrote = e->exclusive;
 	if (!e->exclusive) {
@@ -172,6 +175,8 @@ static struct event *add_other(struct search *s, struct event event)
 		graph_set_other(&s->graph, t, e);
 		if (s->guide != NULL) {
 			e->value = (uint64_t)token_choice(s);
+		} else if (s->at_random) {
+			e->value = random_below(s, 2);
 		} else {
 			e->value = 1;
 			search_push(s, &s->graph);

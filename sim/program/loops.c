@@ -135,6 +135,27 @@ static void learn(uint64_t state, uint64_t value)
 		waits->values[waits->count++] = value;
 }
 
+/* A thread is where it was before its read i: for good, or, at random or by a token,
+ * until something is new. */
+static void go_round(struct search *s, int i, uint64_t state)
+{
+	int t = me(s), first = threads[t].reads[i].position;
+	bool one_read = i == threads[t].count - 1 && threads[t].plain_read <= i;
+
+	if (one_read)
+		learn(state, s->graph.events[t][first].value);
+	s->self->round = first;
+	while (token_thread(s) >= 0 && token_thread(s) != t)
+		search_pause(s, THREAD_FRONTIER);
+	while (token_thread(s) != t && (!s->at_random || search_goes_round(s, t)))
+		search_pause(s, THREAD_ROUND);
+	if (one_read && s->at_random && s->graph.length[t] == first + 1) {
+		s->graph.length[t]--; /* it reads again in its place */
+		s->self->position--;
+		threads[t].count = i;
+	}
+}
+
 uint8_t loops_before_read(struct search *s, const void *site)
 {
 	int t = me(s), i;
@@ -148,15 +169,8 @@ uint8_t loops_before_read(struct search *s, const void *site)
 	for (i = threads[t].count - 1; i >= 0; i--)
 		if (threads[t].reads[i].state == state)
 			break;
-	if (i >= 0 && state != 0 && s->self->position >= s->graph.length[t]) {
-		int first = threads[t].reads[i].position;
-
-		if (i == threads[t].count - 1 && threads[t].plain_read <= i)
-			learn(state, s->graph.events[t][first].value);
-		s->self->round = first;
-		for (;;)
-			search_pause(s, THREAD_ROUND);
-	}
+	if (i >= 0 && state != 0 && s->self->position >= s->graph.length[t])
+		go_round(s, i, state);
 	if (threads[t].count < MAX_STEPS) {
 		threads[t].reads[threads[t].count].state = state;
 		threads[t].reads[threads[t].count++].position = s->self->position;

@@ -4,7 +4,8 @@
  *
  * usage: pawl-check-program [--model M] [--limit N] [--unroll N] [--replay TOKEN]
  *                           [--name NAME] [--again COMMAND] [--after FLAGS]
- *                           [--repeat N] [--html FILE] FILE.so
+ *                           [--repeat N] [--random N] [--seed S] [--depth D]
+ *                           [--html FILE] FILE.so
  */
 #define _GNU_SOURCE
 #include "load.h"
@@ -226,6 +227,11 @@ static void print_failure(const struct request *request, const struct subject *s
 	free(again);
 }
 
+static bool is_good(enum verdict verdict)
+{
+	return verdict == VERDICT_PASSED || verdict == VERDICT_NONE_SEEN;
+}
+
 static bool check(const struct request *request, const struct subject *subject,
 		  const char *choices)
 {
@@ -244,9 +250,10 @@ static bool check(const struct request *request, const struct subject *subject,
 	};
 	loops_forget();
 	threads_forget();
-	if (choices != NULL) {
+	if (choices != NULL || options.random != 0) {
 		/* Which thread is whose child is known after one execution. */
 		options.limit = 1;
+		options.random = 0;
 		options.keep_trace = false;
 		options.show = NULL;
 		explore(&program, &options, &result);
@@ -262,14 +269,19 @@ static bool check(const struct request *request, const struct subject *subject,
 	printf("%-24s %-20s %5s %11llu %9.3f  %s\n", request->name, subject->name,
 	       model_names[options.model], (unsigned long long)result.executions,
 	       result.seconds, verdict_name(result.verdict));
-	if (result.verdict != VERDICT_PASSED)
+	if (!is_good(result.verdict))
 		print_failure(request, subject, &result);
 	fprintf(stderr,
 		"%s: %llu executions and %llu abandoned in %.2f s: %.0f executions/s\n",
 		subject->name, (unsigned long long)executions,
 		(unsigned long long)abandoned, seconds, (double)executions / seconds);
+	if (result.verdict == VERDICT_NONE_SEEN)
+		fprintf(stderr,
+			"%s: another run would show something new with a chance of about "
+			"%.2g %%\n",
+			subject->name, 100 * result.unseen);
 	fflush(stdout);
-	return result.verdict == VERDICT_PASSED;
+	return is_good(result.verdict);
 }
 
 static int replay(const struct request *request, struct subject *subjects, int n)
@@ -315,6 +327,9 @@ int main(int argc, char **argv)
 		{"after", required_argument, NULL, 'f'},
 		{"repeat", required_argument, NULL, 'p'},
 		{"html", required_argument, NULL, 'h'},
+		{"random", required_argument, NULL, 'x'},
+		{"seed", required_argument, NULL, 's'},
+		{"depth", required_argument, NULL, 'd'},
 		{NULL, 0, NULL, 0},
 	};
 	struct request request = {
@@ -340,6 +355,15 @@ int main(int argc, char **argv)
 			break;
 		case 'l':
 			request.options.limit = strtoull(optarg, NULL, 10);
+			break;
+		case 'x':
+			request.options.random = strtoull(optarg, NULL, 10);
+			break;
+		case 's':
+			request.options.seed = strtoull(optarg, NULL, 10);
+			break;
+		case 'd':
+			request.options.depth = atoi(optarg);
 			break;
 		case 'u':
 			program_unroll = atoi(optarg);

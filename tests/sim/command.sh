@@ -74,6 +74,9 @@ fi
 token=$(sed -n 's/^repeat it with: pawl check --replay //p' out)
 expect 1 --replay "$token"
 says out '^use after free:'
+expect 1 hemlock-ah --scenario destroy --random 1000 --depth 3
+says out '^use after free:'
+refuses "add --random N" mcs --depth 2
 refuses "nothing to check" lease --random 10
 
 # What it prints to repeat a failure repeats it, options and all.

@@ -17,6 +17,19 @@ static void parse_model(const char *option, const char *text, void *into)
 		       text);
 }
 
+void parse_depth(const char *option, const char *text, void *into)
+{
+	parse_positive(option, text, into);
+	if (*(int *)into > MAX_DEPTH)
+		refuse("--%s: %s is too much; use 1 to %d", option, text, MAX_DEPTH);
+}
+
+void need_random(int random, int depth)
+{
+	if (depth > 0 && random == 0)
+		refuse("--depth is for executions at random; add --random N");
+}
+
 static void print_list(void)
 {
 	size_t i;
@@ -62,6 +75,8 @@ int check_main(int argc, char **argv)
 		{"random", "N", "N executions at random, where all take too long",
 		 parse_positive, &request.random},
 		{"seed", "S", "which ones (1)", parse_positive, &request.seed},
+		{"depth", "D", "with priorities that change D - 1 times (by dice alone)",
+		 parse_depth, &request.depth},
 		{"full", NULL, "all that finishes in minutes, not in seconds", parse_flag,
 		 &request.full},
 		{"json", "FILE", "write the results to FILE; - is stdout", parse_text,
@@ -106,6 +121,7 @@ int check_main(int argc, char **argv)
 	if (asks_for_program(argc, argv))
 		return check_program(argc, argv);
 	count = parse_options(&usage, argc, argv);
+	need_random(request.random, request.depth);
 	catalogue_fill();
 	if (request.list) {
 		print_list();

@@ -15,7 +15,8 @@
 enum { MAX_LOCKS = 128, MAX_JOBS = 256, CASE_TOKEN_SIZE = TOKEN_SIZE + 128 };
 
 struct request {
-	int threads, episodes, limit, repeat, random, seed, jobs; /* 0 = not given */
+	int threads, episodes, limit, repeat, random, seed, depth,
+		jobs; /* 0 = not given */
 	enum model model;
 	const char *scenario, *json, *replay, *load;
 	bool list, full, steadfast;

@@ -344,7 +344,8 @@ int check_program(int argc, char **argv)
 {
 	bool program = false, cflags = false, libs = false;
 	const char *model = "weak", *replay = NULL, *html = NULL;
-	int limit = 0, unroll = 0, repeat = 1, count, i, ours;
+	int limit = 0, unroll = 0, repeat = 1, random = 0, seed = 0, depth = 0;
+	int count, i, ours;
 	const struct option_spec options[] = {
 		{"program", NULL, "check the given sources", parse_flag, &program},
 		{"model", "M", "memory model: weak, tso or sc (weak)", parse_model_name,
@@ -360,6 +361,11 @@ int check_program(int argc, char **argv)
 		 parse_text, &html},
 		{"repeat", "N", "explore everything N times, to measure speed",
 		 parse_positive, &repeat},
+		{"random", "N", "N executions at random, where all take too long",
+		 parse_positive, &random},
+		{"seed", "S", "which ones (1)", parse_positive, &seed},
+		{"depth", "D", "with priorities that change D - 1 times (by dice alone)",
+		 parse_depth, &depth},
 		{"cflags", NULL, "print how to compile what is to be checked", parse_flag,
 		 &cflags},
 		{"libs", NULL, "print how to link it, into a shared object", parse_flag,
@@ -392,6 +398,7 @@ int check_program(int argc, char **argv)
 		after = format("%s %s", i == ours + 1 ? " --" : after, argv[i]);
 	}
 	count = parse_options(&usage, ours, argv);
+	need_random(random, depth);
 	if (cflags || libs) {
 		if (cflags)
 			print_flags(compile_flags,
@@ -421,6 +428,12 @@ int check_program(int argc, char **argv)
 		add(&words, format("--limit=%d", limit));
 	if (unroll > 0)
 		add(&words, format("--unroll=%d", unroll));
+	if (random > 0)
+		add(&words, format("--random=%d", random));
+	if (seed > 0)
+		add(&words, format("--seed=%d", seed));
+	if (depth > 0)
+		add(&words, format("--depth=%d", depth));
 	if (repeat > 1)
 		add(&words, format("--repeat=%d", repeat));
 	if (replay != NULL)

@@ -11,4 +11,8 @@ bool asks_for_program(int argc, char **argv);
 /* Runs it; returns the exit status. */
 int check_program(int argc, char **argv);
 
+/* check.c: --depth, of either kind of check; and that it is of use. */
+void parse_depth(const char *option, const char *text, void *into);
+void need_random(int random, int depth);
+
 #endif /* PAWL_CLI_CHECK_PROGRAM_H */

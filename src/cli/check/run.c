@@ -35,6 +35,7 @@ void explore_case(struct check_case *c, const struct request *request,
 	options.limit = (uint64_t)request->limit;
 	options.random = (uint64_t)request->random;
 	options.seed = (uint64_t)request->seed;
+	options.depth = request->depth;
 	/* Of executions by chance hardly any would be in turn. */
 	options.in_turn = options.in_turn && request->random == 0;
 	options.progress = position != NULL ? progress : NULL;
