@@ -296,7 +296,7 @@ static void quiesce(struct search *s)
 		}
 		if (s->threads[t].state != THREAD_BLOCKED)
 			continue;
-		if (e->operation == OP_ASSUME_EQ ||
+		if (graph_assumes(e) ||
 		    graph_rank(&s->graph, e->from) != s->graph.written[e->location]) {
 			s->dead = true;
 			return;

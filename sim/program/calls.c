@@ -6,6 +6,9 @@
 #include "plain.h"
 #include "threads.h"
 
+#include <pawl/cond.h>
+#include <pawl/runtime.h>
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -271,6 +274,16 @@ static const struct {
 	OURS(__cxa_guard_acquire, played_guard_acquire),
 	OURS(__cxa_guard_release, played_guard_release),
 	OURS(__cxa_guard_abort, played_guard_abort),
+	OURS(pawl_park, pawl_park),
+	OURS(pawl_mutex_lock_slow, pawl_mutex_lock_slow),
+	OURS(pawl_mutex_lock_until, pawl_mutex_lock_until),
+	OURS(pawl_mutex_unlock_slow, pawl_mutex_unlock_slow),
+	OURS(pawl_cond_wait_slow, pawl_cond_wait_slow),
+	OURS(pawl_cond_wait_until, pawl_cond_wait_until),
+	OURS(pawl_cond_signal_slow, pawl_cond_signal_slow),
+	OURS(pawl_node_new, pawl_node_new),
+	OURS(pawl_node_free, pawl_node_free),
+	OURS(pawl_at_thread_exit_native, pawl_at_thread_exit_native),
 	OURS(__assert_fail, played_assert_fail),
 	OURS(abort, played_abort),
 	OURS(_ZSt9terminatev, played_terminate),

@@ -162,6 +162,7 @@ static void set_up(void *context)
 	loops_start();
 	threads_reset();
 	locks_reset();
+	conditions_reset();
 	load_reset();
 	program.threads = threads_wanted();
 }
