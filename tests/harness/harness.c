@@ -21,7 +21,7 @@ const struct lock_claim *claimed;
 
 void skip_because(const char *reason)
 {
-	print_message("%s: %s\n", under_test->name, reason);
+	print_message("%s: %s\n", under_test != NULL ? under_test->name : "test", reason);
 	skip();
 }
 
