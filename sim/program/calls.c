@@ -149,6 +149,9 @@ static void played_perror(const char *text)
 /* An entry that notes registers for loops.c, in front of a function that may fail. */
 extern int played_mutex_trylock_entry(pthread_mutex_t *m);
 extern int played_mtx_trylock_entry(void *m);
+extern int played_spin_trylock_entry(pthread_spinlock_t *l);
+extern int played_sem_trywait_entry(sem_t *s);
+extern int played_sem_getvalue_entry(sem_t *s, int *value);
 
 static const struct {
 	const char *name;
@@ -218,12 +221,31 @@ static const struct {
 	OURS(pthread_mutex_lock, played_mutex_lock),
 	OURS(pthread_mutex_trylock, played_mutex_trylock_entry),
 	OURS(pthread_mutex_timedlock, played_mutex_timedlock),
+	OURS(pthread_mutex_clocklock, played_mutex_clocklock),
 	OURS(pthread_mutex_unlock, played_mutex_unlock),
 	OURS(mtx_init, played_mtx_init),
 	OURS(mtx_destroy, played_mtx_destroy),
 	OURS(mtx_lock, played_mtx_lock),
 	OURS(mtx_trylock, played_mtx_trylock_entry),
+	OURS(mtx_timedlock, played_mtx_timedlock),
 	OURS(mtx_unlock, played_mtx_unlock),
+	OURS(pthread_spin_init, played_spin_init),
+	OURS(pthread_spin_destroy, played_spin_destroy),
+	OURS(pthread_spin_lock, played_spin_lock),
+	OURS(pthread_spin_trylock, played_spin_trylock_entry),
+	OURS(pthread_spin_unlock, played_spin_unlock),
+	OURS(sem_init, played_sem_init),
+	OURS(sem_destroy, played_sem_destroy),
+	OURS(sem_wait, played_sem_wait),
+	OURS(sem_trywait, played_sem_trywait_entry),
+	OURS(sem_timedwait, played_sem_timedwait),
+	OURS(sem_clockwait, played_sem_clockwait),
+	OURS(sem_post, played_sem_post),
+	OURS(sem_getvalue, played_sem_getvalue_entry),
+	OURS(pthread_barrier_init, played_barrier_init),
+	OURS(pthread_barrier_destroy, played_barrier_destroy),
+	OURS(pthread_barrier_wait, played_barrier_wait),
+	OURS(__errno_location, played_errno_location),
 	OURS(pthread_cond_init, played_cond_init),
 	OURS(pthread_cond_destroy, played_cond_destroy),
 	OURS(pthread_cond_wait, played_cond_wait),
@@ -318,7 +340,6 @@ static const char *const pure[] = {
 	"floor",
 	"ceil",
 	"pow",
-	"__errno_location",
 	"pthread_mutexattr_init",
 	"pthread_mutexattr_settype",
 	"pthread_mutexattr_destroy",
@@ -395,6 +416,9 @@ __asm__(".text\n"
 #endif
 TRY_ENTRY("played_mutex_trylock");
 TRY_ENTRY("played_mtx_trylock");
+TRY_ENTRY("played_spin_trylock");
+TRY_ENTRY("played_sem_trywait");
+TRY_ENTRY("played_sem_getvalue");
 /* clang-format on */
 
 extern char program_stubs[];

@@ -10,9 +10,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* The numbers of words that go with an object: memory_describe names them so. */
-enum { MUTEX = 1, COND = 2, WAKES = 3, RWLOCK = 4, ONCE = 5, KINDS = 6 };
-
 enum { MOST_HELD = 16, WRITER = 1 << 16 };
 
 /* What a thread holds. */
@@ -49,7 +46,7 @@ void locks_reset(void)
 	memset(woken_for_nothing, 0, sizeof(woken_for_nothing));
 }
 
-static uint64_t *word_of(const void *object, int kind, const void *site)
+uint64_t *own_word(const void *object, int kind, const void *site)
 {
 	/* A read: whoever makes or destroys it meanwhile races with us. */
 	plain_access(object, 1, false, site);
@@ -57,7 +54,7 @@ static uint64_t *word_of(const void *object, int kind, const void *site)
 	return memory_shadow(current_search->memory, object, kind);
 }
 
-static void make(void *object, size_t size, const void *site)
+void own_make(void *object, size_t size, const void *site)
 {
 	plain_access(object, size, true, site);
 	memset(object, 0, size);
@@ -85,84 +82,20 @@ static void hold(const uint64_t *word, const void *site)
 	h->depth = 1;
 }
 
-/* Mutexes. */
+/* What mutexes and spin locks have in common: a word that says who holds it. */
 
-static int kind_of(const pthread_mutex_t *m)
+static void take(uint64_t *word, const void *site)
 {
-	int i;
-
-	for (i = 0; i < kind_count; i++)
-		if (kinds[i].m == m)
-			return kinds[i].kind;
-	return m->__data.__kind & 3;
-}
-
-int played_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *attributes)
-{
-	int kind = PTHREAD_MUTEX_NORMAL;
-
-	make(m, sizeof(*m), SITE);
-	if (attributes != NULL)
-		pthread_mutexattr_gettype(attributes, &kind);
-	m->__data.__kind = kind;
-	return 0;
-}
-
-static void unmake_mutex(void *m, const void *site)
-{
-	uint64_t *word = word_of(m, MUTEX, site);
-
-	if (find_held(word) != NULL)
-		program_fail(VERDICT_ASSERTION, site, "destroys a mutex that it holds");
-	plain_access(m, 1, true, site);
-}
-
-int played_mutex_destroy(pthread_mutex_t *m)
-{
-	unmake_mutex(m, SITE);
-	return 0;
-}
-
-static int lock(pthread_mutex_t *m, const void *site)
-{
-	uint64_t *word = word_of(m, MUTEX, site);
-	struct held *h = find_held(word);
-
-	if (h != NULL && kind_of(m) == PTHREAD_MUTEX_RECURSIVE) {
-		h->depth++;
-		return 0;
-	}
-	if (h != NULL && kind_of(m) == PTHREAD_MUTEX_ERRORCHECK)
-		return EDEADLK;
 	own_read(OP_AWAIT_CAS, word, 0, (uint64_t)me(current_search) + 1, SIM_ACQUIRE,
 		 site, NULL);
 	hold(word, site);
-	return 0;
 }
 
-int played_mutex_lock(pthread_mutex_t *m)
+/* Not a word of the checker's own to loops.c: an attempt that fails is part of one. */
+static int try_take(uint64_t *word, const void *site)
 {
-	return lock(m, SITE);
-}
-
-int played_mutex_timedlock(pthread_mutex_t *m, const struct timespec *deadline)
-{
-	(void)deadline;
-	if (event_choose(SITE))
-		return ETIMEDOUT;
-	return lock(m, SITE);
-}
-
-static int try_lock(pthread_mutex_t *m, const void *site)
-{
-	uint64_t *word = word_of(m, MUTEX, site);
-	struct held *h = find_held(word);
 	bool wrote;
 
-	if (h != NULL && kind_of(m) == PTHREAD_MUTEX_RECURSIVE) {
-		h->depth++;
-		return 0;
-	}
 	event_read(
 		&(struct access){
 			.operation = OP_CAS,
@@ -180,6 +113,88 @@ static int try_lock(pthread_mutex_t *m, const void *site)
 	return 0;
 }
 
+/* Mutexes. */
+
+static int kind_of(const pthread_mutex_t *m)
+{
+	int i;
+
+	for (i = 0; i < kind_count; i++)
+		if (kinds[i].m == m)
+			return kinds[i].kind;
+	return m->__data.__kind & 3;
+}
+
+int played_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *attributes)
+{
+	int kind = PTHREAD_MUTEX_NORMAL;
+
+	own_make(m, sizeof(*m), SITE);
+	if (attributes != NULL)
+		pthread_mutexattr_gettype(attributes, &kind);
+	m->__data.__kind = kind;
+	return 0;
+}
+
+static void unmake_mutex(void *m, const void *site)
+{
+	uint64_t *word = own_word(m, OWN_MUTEX, site);
+
+	if (find_held(word) != NULL)
+		program_fail(VERDICT_ASSERTION, site, "destroys a mutex that it holds");
+	plain_access(m, 1, true, site);
+}
+
+int played_mutex_destroy(pthread_mutex_t *m)
+{
+	unmake_mutex(m, SITE);
+	return 0;
+}
+
+static int lock(pthread_mutex_t *m, const void *site)
+{
+	uint64_t *word = own_word(m, OWN_MUTEX, site);
+	struct held *h = find_held(word);
+
+	if (h != NULL && kind_of(m) == PTHREAD_MUTEX_RECURSIVE) {
+		h->depth++;
+		return 0;
+	}
+	if (h != NULL && kind_of(m) == PTHREAD_MUTEX_ERRORCHECK)
+		return EDEADLK;
+	take(word, site);
+	return 0;
+}
+
+int played_mutex_lock(pthread_mutex_t *m)
+{
+	return lock(m, SITE);
+}
+
+int played_mutex_timedlock(pthread_mutex_t *m, const struct timespec *deadline)
+{
+	(void)deadline;
+	return event_choose(SITE) ? ETIMEDOUT : lock(m, SITE);
+}
+
+int played_mutex_clocklock(pthread_mutex_t *m, int clock, const struct timespec *deadline)
+{
+	(void)clock, (void)deadline;
+	return event_choose(SITE) ? ETIMEDOUT : lock(m, SITE);
+}
+
+static int try_lock(pthread_mutex_t *m, const void *site)
+{
+	uint64_t *word = own_word(m, OWN_MUTEX, site);
+	struct held *h = find_held(word);
+
+	if (h != NULL && kind_of(m) == PTHREAD_MUTEX_RECURSIVE) {
+		h->depth++;
+		return 0;
+	}
+	return try_take(word, site);
+}
+
 int played_mutex_trylock(pthread_mutex_t *m)
 {
 	return try_lock(m, SITE);
@@ -187,7 +202,7 @@ int played_mutex_trylock(pthread_mutex_t *m)
 
 static int unlock(pthread_mutex_t *m, const void *site)
 {
-	uint64_t *word = word_of(m, MUTEX, site);
+	uint64_t *word = own_word(m, OWN_MUTEX, site);
 	struct held *h = find_held(word);
 
 	if (h == NULL && kind_of(m) == PTHREAD_MUTEX_ERRORCHECK)
@@ -209,7 +224,7 @@ int played_mutex_unlock(pthread_mutex_t *m)
 
 int played_mtx_init(void *m, int type)
 {
-	make(m, sizeof(pthread_mutex_t), SITE);
+	own_make(m, sizeof(pthread_mutex_t), SITE);
 	if ((type & 1) != 0 && kind_count < 64) { /* mtx_recursive */
 		kinds[kind_count].m = m;
 		kinds[kind_count++].kind = PTHREAD_MUTEX_RECURSIVE;
@@ -232,9 +247,54 @@ int played_mtx_trylock(void *m)
 	return try_lock(m, SITE) == 0 ? 0 : 1; /* thrd_busy */
 }
 
+int played_mtx_timedlock(void *m, const struct timespec *deadline)
+{
+	(void)deadline;
+	return event_choose(SITE) ? 4 : lock(m, SITE); /* thrd_timedout */
+}
+
 int played_mtx_unlock(void *m)
 {
 	return unlock(m, SITE);
+}
+
+/* Spin locks. */
+
+int played_spin_init(pthread_spinlock_t *l, int shared)
+{
+	(void)shared;
+	own_make((void *)(uintptr_t)l, sizeof(*l), SITE);
+	return 0;
+}
+
+int played_spin_destroy(pthread_spinlock_t *l)
+{
+	plain_access((const void *)l, 1, true, SITE);
+	return 0;
+}
+
+int played_spin_lock(pthread_spinlock_t *l)
+{
+	take(own_word((const void *)l, OWN_SPIN, SITE), SITE);
+	return 0;
+}
+
+int played_spin_trylock(pthread_spinlock_t *l)
+{
+	return try_take(own_word((const void *)l, OWN_SPIN, SITE), SITE);
+}
+
+int played_spin_unlock(pthread_spinlock_t *l)
+{
+	uint64_t *word = own_word((const void *)l, OWN_SPIN, SITE);
+	struct held *h = find_held(word);
+
+	if (h == NULL)
+		program_fail(VERDICT_ASSERTION, SITE,
+			     "unlocks a spin lock that it does not hold");
+	h->word = NULL;
+	own_store(word, 0, SIM_RELEASE, SITE);
+	return 0;
 }
 
 /* Condition variables: a set of those who wait, and a count of wake-ups for each. */
@@ -242,7 +302,7 @@ int played_mtx_unlock(void *m)
 int played_cond_init(pthread_cond_t *c, const pthread_condattr_t *attributes)
 {
 	(void)attributes;
-	make(c, sizeof(*c), SITE);
+	own_make(c, sizeof(*c), SITE);
 	return 0;
 }
 
@@ -254,7 +314,7 @@ int played_cond_destroy(pthread_cond_t *c)
 
 static uint64_t *wakes_of(const pthread_cond_t *c, int t)
 {
-	return memory_shadow(current_search->memory, c, t * KINDS + WAKES);
+	return memory_shadow(current_search->memory, c, t * OWN_KINDS + OWN_WAKES);
 }
 
 static uint64_t *seen_of(const uint64_t *word)
@@ -276,7 +336,7 @@ static uint64_t *seen_of(const uint64_t *word)
 static void wait(pthread_cond_t *c, pthread_mutex_t *m, bool timed, const void *site)
 {
 	int t = me(current_search);
-	uint64_t *set = word_of(c, COND, site), *word = wakes_of(c, t);
+	uint64_t *set = own_word(c, OWN_COND, site), *word = wakes_of(c, t);
 	uint64_t *seen = seen_of(word);
 
 	own_read(OP_OR, set, 0, 1u << t, SIM_ACQ_REL, site, NULL);
@@ -291,7 +351,7 @@ static void wait(pthread_cond_t *c, pthread_mutex_t *m, bool timed, const void *
 
 static void check_holds(pthread_mutex_t *m, const void *site)
 {
-	if (find_held(word_of(m, MUTEX, site)) == NULL)
+	if (find_held(own_word(m, OWN_MUTEX, site)) == NULL)
 		program_fail(VERDICT_ASSERTION, site,
 			     "waits with a mutex that it does not hold");
 }
@@ -347,7 +407,7 @@ int played_cnd_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
 
 int played_cond_signal(pthread_cond_t *c)
 {
-	uint64_t *set = word_of(c, COND, SITE);
+	uint64_t *set = own_word(c, OWN_COND, SITE);
 
 	for (;;) {
 		uint64_t waiting = own_read(OP_LOAD, set, 0, 0, SIM_ACQUIRE, SITE, NULL);
@@ -374,7 +434,7 @@ int played_cond_signal(pthread_cond_t *c)
 
 int played_cond_broadcast(pthread_cond_t *c)
 {
-	uint64_t *set = word_of(c, COND, SITE);
+	uint64_t *set = own_word(c, OWN_COND, SITE);
 	uint64_t waiting = own_read(OP_EXCHANGE, set, 0, 0, SIM_ACQ_REL, SITE, NULL);
 
 	for (; waiting != 0; waiting &= waiting - 1)
@@ -385,7 +445,7 @@ int played_cond_broadcast(pthread_cond_t *c)
 
 int played_cnd_init(pthread_cond_t *c)
 {
-	make(c, sizeof(*c), SITE);
+	own_make(c, sizeof(*c), SITE);
 	return 0;
 }
 
@@ -399,7 +459,7 @@ void played_cnd_destroy(pthread_cond_t *c)
 int played_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *attributes)
 {
 	(void)attributes;
-	make(l, sizeof(*l), SITE);
+	own_make(l, sizeof(*l), SITE);
 	return 0;
 }
 
@@ -411,7 +471,7 @@ int played_rwlock_destroy(pthread_rwlock_t *l)
 
 static int read_lock(pthread_rwlock_t *l, bool waits, const void *site)
 {
-	uint64_t *word = word_of(l, RWLOCK, site);
+	uint64_t *word = own_word(l, OWN_RWLOCK, site);
 	bool wrote = false;
 
 	while (!wrote) {
@@ -438,7 +498,7 @@ int played_rwlock_tryrdlock(pthread_rwlock_t *l)
 
 int played_rwlock_wrlock(pthread_rwlock_t *l)
 {
-	uint64_t *word = word_of(l, RWLOCK, SITE);
+	uint64_t *word = own_word(l, OWN_RWLOCK, SITE);
 
 	own_read(OP_AWAIT_CAS, word, 0, WRITER, SIM_ACQUIRE, SITE, NULL);
 	hold(word, SITE);
@@ -448,7 +508,7 @@ int played_rwlock_wrlock(pthread_rwlock_t *l)
 
 int played_rwlock_trywrlock(pthread_rwlock_t *l)
 {
-	uint64_t *word = word_of(l, RWLOCK, SITE);
+	uint64_t *word = own_word(l, OWN_RWLOCK, SITE);
 	bool wrote;
 
 	own_read(OP_CAS, word, 0, WRITER, SIM_ACQUIRE, SITE, &wrote);
@@ -461,7 +521,7 @@ int played_rwlock_trywrlock(pthread_rwlock_t *l)
 
 int played_rwlock_unlock(pthread_rwlock_t *l)
 {
-	uint64_t *word = word_of(l, RWLOCK, SITE);
+	uint64_t *word = own_word(l, OWN_RWLOCK, SITE);
 	struct held *h = find_held(word);
 
 	if (h == NULL)
@@ -479,7 +539,7 @@ int played_rwlock_unlock(pthread_rwlock_t *l)
 
 int played_once(pthread_once_t *once, void (*run)(void))
 {
-	uint64_t *word = word_of(once, ONCE, SITE);
+	uint64_t *word = own_word(once, OWN_ONCE, SITE);
 	bool wrote;
 	uint64_t before = own_read(OP_LOAD, word, 0, 0, SIM_ACQUIRE, SITE, NULL);
 
@@ -500,7 +560,7 @@ int played_once(pthread_once_t *once, void (*run)(void))
 
 int played_guard_acquire(uint64_t *guard)
 {
-	uint64_t *word = memory_shadow(current_search->memory, guard, ONCE);
+	uint64_t *word = memory_shadow(current_search->memory, guard, OWN_ONCE);
 	bool wrote;
 
 	for (;;) {
@@ -516,7 +576,7 @@ int played_guard_acquire(uint64_t *guard)
 
 void played_guard_release(uint64_t *guard)
 {
-	uint64_t *word = memory_shadow(current_search->memory, guard, ONCE);
+	uint64_t *word = memory_shadow(current_search->memory, guard, OWN_ONCE);
 
 	event_store(&(struct access){
 		.p = guard,
@@ -530,6 +590,6 @@ void played_guard_release(uint64_t *guard)
 
 void played_guard_abort(uint64_t *guard)
 {
-	own_store(memory_shadow(current_search->memory, guard, ONCE), 0, SIM_RELEASE,
+	own_store(memory_shadow(current_search->memory, guard, OWN_ONCE), 0, SIM_RELEASE,
 		  SITE);
 }

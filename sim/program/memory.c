@@ -533,14 +533,26 @@ static bool describe(struct memory *m, const void *p, char *to, size_t size)
 		return true;
 	}
 	if (offset < WORLD) {
-		static const char *const kinds[] = {"thread",	"mutex",  "cond",
-						    "wakes of", "rwlock", "once"};
+		static const char *const kinds[] = {
+			[OWN_THREAD] = "thread",
+			[OWN_MUTEX] = "mutex",
+			[OWN_COND] = "cond",
+			[OWN_WAKES] = "wakes of",
+			[OWN_RWLOCK] = "rwlock",
+			[OWN_ONCE] = "once",
+			[OWN_SPIN] = "spin lock",
+			[OWN_SEMAPHORE] = "semaphore",
+			[OWN_ARRIVALS] = "barrier",
+			[OWN_GATE] = "gate of",
+			[OWN_TIMES_MADE] = "times made of",
+			[OWN_ERRNO] = "errno of",
+		};
 		size_t i_shadow = (offset - SHADOWS) / 8;
 		char of[48];
 
 		if (offset < SHADOWS || i_shadow >= (size_t)m->shadow_count)
 			return false;
-		if (m->shadows[i_shadow].number == 0) {
+		if (m->shadows[i_shadow].number == OWN_THREAD) {
 			snprintf(to, size, "%s of thread %d",
 				 (uintptr_t)m->shadows[i_shadow].of & 1 ? "start" : "end",
 				 (int)((uintptr_t)m->shadows[i_shadow].of >> 1) - 1);
@@ -548,7 +560,8 @@ static bool describe(struct memory *m, const void *p, char *to, size_t size)
 		}
 		if (!describe(m, m->shadows[i_shadow].of, of, sizeof(of)))
 			snprintf(of, sizeof(of), "%p", m->shadows[i_shadow].of);
-		snprintf(to, size, "%s %s", kinds[m->shadows[i_shadow].number % 6], of);
+		snprintf(to, size, "%s %s",
+			 kinds[m->shadows[i_shadow].number % OWN_KINDS], of);
 		return true;
 	}
 	offset = (size_t)((const char *)p - m->stacks);

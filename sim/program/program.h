@@ -10,7 +10,8 @@
  *   loops.c     loops that only wait
  *   entries.c   what the compiler calls for atomics
  *   plain.c     what it calls for plain accesses
- *   threads.c, locks.c, heap.c   what the program calls: threads, mutexes, malloc
+ *   threads.c, locks.c, semaphores.c, heap.c
+ *               what the program calls: threads, mutexes, semaphores, malloc
  *   picture.c, columns.c, page.c   a failing execution, for people
  *   refuse.c    what cannot be played
  *
@@ -93,7 +94,23 @@ const void *memory_leak(struct memory *m);
 /* Who allocated a block. */
 void memory_set_site(struct memory *m, const void *p, const void *site);
 const void *memory_site(struct memory *m, const void *p);
-/* Words of the checker's own that go with an address, by number. */
+/* Words of the checker's own that go with an address, by number: what they are for,
+ * and a multiple of OWN_KINDS where there are several. */
+enum own_kind {
+	OWN_THREAD,
+	OWN_MUTEX,
+	OWN_COND,
+	OWN_WAKES,
+	OWN_RWLOCK,
+	OWN_ONCE,
+	OWN_SPIN,
+	OWN_SEMAPHORE,
+	OWN_ARRIVALS,
+	OWN_GATE,
+	OWN_TIMES_MADE, /* no event ever reads or writes it */
+	OWN_ERRNO,
+	OWN_KINDS
+};
 uint64_t *memory_shadow(struct memory *m, const void *p, int number);
 /* Names an atomic. */
 uint8_t memory_name_atomic(struct memory *m, char *address, int width);

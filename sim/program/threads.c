@@ -73,13 +73,13 @@ static struct record *mine(void)
 static uint64_t *start_of(int t)
 {
 	return memory_shadow(current_search->memory,
-			     (void *)((uintptr_t)(t + 1) << 1 | 1), 0);
+			     (void *)((uintptr_t)(t + 1) << 1 | 1), OWN_THREAD);
 }
 
 static uint64_t *end_of(int t)
 {
 	return memory_shadow(current_search->memory, (void *)((uintptr_t)(t + 1) << 1),
-			     0);
+			     OWN_THREAD);
 }
 
 static void create(pthread_t *thread, struct record record, const void *site)
@@ -280,6 +280,14 @@ void played_thrd_exit(int result)
 
 void played_thrd_yield(void)
 {
+}
+
+int *played_errno_location(void)
+{
+	struct search *s = current_search;
+
+	return (int *)(void *)memory_shadow(
+		s->memory, (void *)((uintptr_t)(me(s) + 1) << 1), OWN_ERRNO);
 }
 
 /* Keys. Who creates one gives it a number of its own. */

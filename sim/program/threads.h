@@ -6,6 +6,7 @@
 #include "program.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 
 /* Runs the program's constructors, on its first thread. */
 void program_construct(void);
@@ -28,20 +29,35 @@ void *played_pthread_getspecific(unsigned key);
 int played_pthread_setspecific(unsigned key, const void *value);
 int played_thread_atexit(void (*run)(void *), void *object, void *library);
 
+/* Its own errno. */
+int *played_errno_location(void);
+
 /* locks.c */
 void locks_reset(void); /* a new run */
+/* The word that stands for an object; its maker and destroyer race with us. */
+uint64_t *own_word(const void *object, int kind, const void *site);
+/* An object is made: it is cleared. */
+void own_make(void *object, size_t size, const void *site);
 
 int played_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *attributes);
 int played_mutex_destroy(pthread_mutex_t *m);
 int played_mutex_lock(pthread_mutex_t *m);
 int played_mutex_timedlock(pthread_mutex_t *m, const struct timespec *deadline);
+int played_mutex_clocklock(pthread_mutex_t *m, int clock,
+			   const struct timespec *deadline);
 int played_mutex_unlock(pthread_mutex_t *m);
 int played_mutex_trylock(pthread_mutex_t *m);
 int played_mtx_init(void *m, int type);
 void played_mtx_destroy(void *m);
 int played_mtx_lock(void *m);
 int played_mtx_trylock(void *m);
+int played_mtx_timedlock(void *m, const struct timespec *deadline);
 int played_mtx_unlock(void *m);
+int played_spin_init(pthread_spinlock_t *l, int shared);
+int played_spin_destroy(pthread_spinlock_t *l);
+int played_spin_lock(pthread_spinlock_t *l);
+int played_spin_trylock(pthread_spinlock_t *l);
+int played_spin_unlock(pthread_spinlock_t *l);
 int played_cond_init(pthread_cond_t *c, const pthread_condattr_t *attributes);
 int played_cond_destroy(pthread_cond_t *c);
 int played_cond_wait(pthread_cond_t *c, pthread_mutex_t *m);
@@ -66,5 +82,19 @@ int played_once(pthread_once_t *once, void (*run)(void));
 int played_guard_acquire(uint64_t *guard);
 void played_guard_release(uint64_t *guard);
 void played_guard_abort(uint64_t *guard);
+
+/* semaphores.c */
+int played_sem_init(sem_t *s, int shared, unsigned value);
+int played_sem_destroy(sem_t *s);
+int played_sem_wait(sem_t *s);
+int played_sem_trywait(sem_t *s);
+int played_sem_timedwait(sem_t *s, const struct timespec *deadline);
+int played_sem_clockwait(sem_t *s, int clock, const struct timespec *deadline);
+int played_sem_post(sem_t *s);
+int played_sem_getvalue(sem_t *s, int *value);
+int played_barrier_init(pthread_barrier_t *b, const pthread_barrierattr_t *attributes,
+			unsigned count);
+int played_barrier_destroy(pthread_barrier_t *b);
+int played_barrier_wait(pthread_barrier_t *b);
 
 #endif /* PROGRAM_THREADS_H */
