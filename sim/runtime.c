@@ -48,8 +48,9 @@ void sim_reset(void)
 	__builtin_memset(sim_twa_slots, 0, used);
 	__builtin_memset(sim_hapax_slots, 0, used);
 	__builtin_memset(sim_hapax_vw_slots, 0, used);
-	__builtin_memset(pawl_buckets, 0, sizeof(*pawl_buckets) << PAWL_BUCKET_BITS);
-	__builtin_memset(pawl_hapax_gone, 0, sizeof(*pawl_hapax_gone) << PAWL_GONE_BITS);
+	__builtin_memset(pawl_buckets_, 0, sizeof(*pawl_buckets_) << PAWL_BUCKET_BITS);
+	__builtin_memset(pawl_hapax_gone_, 0,
+			 sizeof(*pawl_hapax_gone_) << PAWL_GONE_BITS);
 	blocks_used = 0;
 	pawl_costs = first_costs;
 	pawl_lease_generation = 0;
@@ -81,7 +82,7 @@ __attribute__((no_sanitize_thread)) void sim_runtime_save(void *to)
 	__builtin_memcpy(state->hapax_vw, sim_hapax_vw_slots, sizeof(state->hapax_vw));
 	state->blocks_used = blocks_used;
 	state->costs = pawl_costs;
-	__builtin_memcpy(state->buckets, pawl_buckets, sizeof(state->buckets));
+	__builtin_memcpy(state->buckets, pawl_buckets_, sizeof(state->buckets));
 }
 
 __attribute__((no_sanitize_thread)) void sim_runtime_load(const void *from)
@@ -93,7 +94,7 @@ __attribute__((no_sanitize_thread)) void sim_runtime_load(const void *from)
 	__builtin_memcpy(sim_hapax_vw_slots, state->hapax_vw, sizeof(state->hapax_vw));
 	blocks_used = state->blocks_used;
 	pawl_costs = state->costs;
-	__builtin_memcpy(pawl_buckets, state->buckets, sizeof(state->buckets));
+	__builtin_memcpy(pawl_buckets_, state->buckets, sizeof(state->buckets));
 }
 
 size_t sim_thread_size(void)
@@ -246,7 +247,7 @@ bool pawl_lease_barrier_all(void)
 void sim_give_reads(int thread)
 {
 	if (thread >= sim_reads)
-		pawl_die("more threads that read than the simulator has room for");
+		pawl_die_("more threads that read than the simulator has room for");
 	pawl_self()->reads = &reads[thread];
 }
 

@@ -57,7 +57,8 @@ struct pawl_seqlock {
 /* Copies of `size` bytes to and from words, each word by itself. Reading is to be
  * fast: where the size is a constant, no loop is left of it. */
 
-static inline void pawl_seqlock_store(pawl_atomic64 *words, const void *from, size_t size)
+static inline void pawl_seqlock_store_(pawl_atomic64 *words, const void *from,
+				       size_t size)
 {
 	const char *bytes = (const char *)from;
 	uint64_t word;
@@ -73,7 +74,7 @@ static inline void pawl_seqlock_store(pawl_atomic64 *words, const void *from, si
 	}
 }
 
-static inline void pawl_seqlock_load(void *to, const pawl_atomic64 *words, size_t size)
+static inline void pawl_seqlock_load_(void *to, const pawl_atomic64 *words, size_t size)
 {
 	char *bytes = (char *)to;
 	uint64_t word;
@@ -91,10 +92,10 @@ static inline void pawl_seqlock_load(void *to, const pawl_atomic64 *words, size_
 
 /*
  * Replaces the record and returns true; or returns false, having done nothing,
- * if another write is going on. Never waits. `how` is that of the readers.
+ * if another write is going on. Never waits.
  */
 static inline bool pawl_seqlock_write(struct pawl_seqlock *s, pawl_atomic64 *words,
-				      const void *from, size_t size, enum pawl_wait how)
+				      const void *from, size_t size)
 {
 	uint64_t before = pawl_load_acquire(&s->last); /* [A] */
 	uint64_t mine;
@@ -107,9 +108,9 @@ static inline bool pawl_seqlock_write(struct pawl_seqlock *s, pawl_atomic64 *wor
 	if (!pawl_cas_relaxed(&s->first, before, mine))
 		return false;
 	pawl_release_fence(); /* [F] */
-	pawl_seqlock_store(words, from, size);
+	pawl_seqlock_store_(words, from, size);
 	pawl_store_release(&s->last, mine); /* [R] */
-	pawl_notify(&s->last, mine, how);
+	pawl_notify(&s->last, mine, PAWL_PARK);
 	return true;
 }
 
@@ -122,7 +123,7 @@ static inline bool pawl_seqlock_look(const struct pawl_seqlock *s,
 				     uint64_t *version)
 {
 	*version = pawl_load_acquire(&s->last); /* [A] */
-	pawl_seqlock_load(to, words, size);
+	pawl_seqlock_load_(to, words, size);
 	pawl_acquire_fence(); /* [G] */
 	/* Relaxed: [G] keeps it behind the words (I3). */
 	return pawl_load_relaxed(&s->first) == *version;
@@ -140,11 +141,11 @@ static inline bool pawl_seqlock_try_read(const struct pawl_seqlock *s,
 
 /*
  * Copies the record as one write left it. Tries again each time that a write
- * has ended meanwhile, so it ends unless writes never cease.
+ * has ended meanwhile, so it ends unless writes never cease. Sleeps if a write
+ * takes long.
  */
 static inline void pawl_seqlock_read(const struct pawl_seqlock *s,
-				     const pawl_atomic64 *words, void *to, size_t size,
-				     enum pawl_wait how)
+				     const pawl_atomic64 *words, void *to, size_t size)
 {
 	uint64_t version;
 
@@ -152,7 +153,7 @@ static inline void pawl_seqlock_read(const struct pawl_seqlock *s,
 	 * it has not yet, and for good (I2). */
 	while (!pawl_seqlock_look(s, words, to, size, &version))
 		/* Relaxed: the next look acquires what is there. */
-		(void)pawl_await_ne_relaxed(&s->last, version, how);
+		(void)pawl_await_ne_relaxed(&s->last, version, PAWL_PARK);
 }
 
 #endif /* PAWL_SEQLOCK_H */

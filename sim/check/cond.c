@@ -28,7 +28,7 @@ static void set_up_in(bool same_bucket)
 	state = explore_allocate(sizeof(*state), 128);
 	explore_label(state, "state");
 	cond = state->places;
-	while ((pawl_bucket_of(cond) == pawl_bucket_of(&state->mutex)) != same_bucket)
+	while ((pawl_bucket_of_(cond) == pawl_bucket_of_(&state->mutex)) != same_bucket)
 		if (++cond == state->places + PLACES)
 			explore_fail(VERDICT_ASSERTION, "no place is in that bucket");
 }

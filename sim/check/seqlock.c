@@ -29,8 +29,7 @@ static bool write_pair(uint64_t number)
 	struct pair pair = {number, number};
 
 	record->told[number] = 1;
-	return pawl_seqlock_write(&record->seq, record->words, &pair, sizeof(pair),
-				  PAWL_SPIN);
+	return pawl_seqlock_write(&record->seq, record->words, &pair, sizeof(pair));
 }
 
 static void examine(const struct pair *pair)
@@ -48,7 +47,7 @@ static uint64_t read_pair(void)
 {
 	struct pair pair;
 
-	pawl_seqlock_read(&record->seq, record->words, &pair, sizeof(pair), PAWL_SPIN);
+	pawl_seqlock_read(&record->seq, record->words, &pair, sizeof(pair));
 	examine(&pair);
 	return pair.left;
 }

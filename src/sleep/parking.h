@@ -31,8 +31,8 @@ struct pawl_sleeper {
 	struct pawl_sleeper *next, *previous;
 	uint64_t arrival;	    /* how many had come to the bucket by then */
 	bool counted;		    /* in the bucket's `wanted` */
-	enum pawl_until until;	    /* pawl_park's only */
-	uint64_t value;		    /* pawl_park's only */
+	enum pawl_until until;	    /* pawl_park_'s only */
+	uint64_t value;		    /* pawl_park_'s only */
 	uint64_t identity;	    /* pawl_mutex's: the owner, should it be granted */
 	struct pawl_mutex *mutex;   /* pawl_cond's only: which one it wants back, or
 				   * NULL: it then is simply woken */
@@ -88,7 +88,7 @@ bool pawl_sleeper_tell(struct pawl_sleeper *sleeper, enum sleeper_state state);
 int pawl_deadline_at(struct pawl_deadline *deadline, int clock,
 		     const struct timespec *time);
 
-/* As pawl_park, for so many nanoseconds at most, or a little more. */
+/* As pawl_park_, for so many nanoseconds at most, or a little more. */
 void pawl_park_for(const pawl_atomic64 *w, enum pawl_until until, uint64_t value,
 		   uint64_t ns);
 

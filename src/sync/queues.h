@@ -17,7 +17,7 @@ bool pawl_mutex_has_queue(const struct pawl_mutex *m);
 /*
  * A sleeper of another kind, which sleeps, joins the queue of m, which the
  * caller owns; so the caller's unlock will see to it. Returns true if another
- * thread has released m meanwhile: the caller must then pawl_mutex_wake(m). The
+ * thread has released m meanwhile: the caller must then pawl_mutex_wake_(m). The
  * sleeper must call pawl_mutex_lock_queued when it wakes up, and holds m when
  * that returns.
  */
@@ -44,7 +44,7 @@ enum pawl_polled pawl_mutex_poll(struct pawl_mutex *m, uint64_t identity,
 				 uint64_t ns);
 
 /*
- * As pawl_mutex_lock_slow, and ETIMEDOUT. If the wait is abandoned, `abandon` is
+ * As pawl_mutex_lock_slow_, and ETIMEDOUT. If the wait is abandoned, `abandon` is
  * called, which has to pawl_mutex_leave_queue; that returns true if m was granted
  * this moment, and is to be unlocked.
  */

@@ -118,7 +118,7 @@ static void light_side_is_light_where_membarrier_works(void **state)
 		print_message("membarrier is not available here\n");
 		skip();
 	}
-	assert_false(pawl_light_fence_full);
+	assert_false(pawl_light_fence_full_);
 }
 
 /* The choice is made when the library is loaded: in this program, started again. */
@@ -130,7 +130,7 @@ static void refusal_makes_the_light_side_full(void **state)
 
 static int main_refused(void)
 {
-	if (!pawl_light_fence_full) {
+	if (!pawl_light_fence_full_) {
 		static const char text[] = "light fence is not full\n";
 
 		(void)!write(STDERR_FILENO, text, sizeof(text) - 1);

@@ -98,7 +98,7 @@ static bool every_bucket_works(void)
 
 	for (i = 0; i < MUTEXES; i++) {
 		struct timespec now = in_ms(CLOCK_MONOTONIC, 0);
-		ptrdiff_t bucket = pawl_bucket_of(&mutexes[i]) - pawl_buckets;
+		ptrdiff_t bucket = pawl_bucket_of_(&mutexes[i]) - pawl_buckets_;
 
 		if (tried[bucket])
 			continue;
