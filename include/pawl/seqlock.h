@@ -90,12 +90,10 @@ static inline void pawl_seqlock_load_(void *to, const pawl_atomic64 *words, size
 	}
 }
 
-/*
- * Replaces the record and returns true; or returns false, having done nothing,
- * if another write is going on. Never waits.
- */
-static inline bool pawl_seqlock_write(struct pawl_seqlock *s, pawl_atomic64 *words,
-				      const void *from, size_t size)
+/* As below; `how` is that of the readers. */
+static inline bool pawl_seqlock_write_as_(struct pawl_seqlock *s, pawl_atomic64 *words,
+					  const void *from, size_t size,
+					  enum pawl_wait how)
 {
 	uint64_t before = pawl_load_acquire(&s->last); /* [A] */
 	uint64_t mine;
@@ -110,7 +108,7 @@ static inline bool pawl_seqlock_write(struct pawl_seqlock *s, pawl_atomic64 *wor
 	pawl_release_fence(); /* [F] */
 	pawl_seqlock_store_(words, from, size);
 	pawl_store_release(&s->last, mine); /* [R] */
-	pawl_notify(&s->last, mine, PAWL_PARK);
+	pawl_notify(&s->last, mine, how);
 	return true;
 }
 
@@ -139,6 +137,29 @@ static inline bool pawl_seqlock_try_read(const struct pawl_seqlock *s,
 	return pawl_seqlock_look(s, words, to, size, &version);
 }
 
+static inline void pawl_seqlock_read_as_(const struct pawl_seqlock *s,
+					 const pawl_atomic64 *words, void *to,
+					 size_t size, enum pawl_wait how)
+{
+	uint64_t version;
+
+	/* first was not what last had been: a write is about to change last, if
+	 * it has not yet, and for good (I2). */
+	while (!pawl_seqlock_look(s, words, to, size, &version))
+		/* Relaxed: the next look acquires what is there. */
+		(void)pawl_await_ne_relaxed(&s->last, version, how);
+}
+
+/*
+ * Replaces the record and returns true; or returns false, having done nothing,
+ * if another write is going on. Never waits.
+ */
+static inline bool pawl_seqlock_write(struct pawl_seqlock *s, pawl_atomic64 *words,
+				      const void *from, size_t size)
+{
+	return pawl_seqlock_write_as_(s, words, from, size, PAWL_PARK);
+}
+
 /*
  * Copies the record as one write left it. Tries again each time that a write
  * has ended meanwhile, so it ends unless writes never cease. Sleeps if a write
@@ -147,13 +168,7 @@ static inline bool pawl_seqlock_try_read(const struct pawl_seqlock *s,
 static inline void pawl_seqlock_read(const struct pawl_seqlock *s,
 				     const pawl_atomic64 *words, void *to, size_t size)
 {
-	uint64_t version;
-
-	/* first was not what last had been: a write is about to change last, if
-	 * it has not yet, and for good (I2). */
-	while (!pawl_seqlock_look(s, words, to, size, &version))
-		/* Relaxed: the next look acquires what is there. */
-		(void)pawl_await_ne_relaxed(&s->last, version, PAWL_PARK);
+	pawl_seqlock_read_as_(s, words, to, size, PAWL_PARK);
 }
 
 #endif /* PAWL_SEQLOCK_H */

@@ -72,8 +72,9 @@ class LintTest(unittest.TestCase):
         self.assert_found("exports.map.in: pawl_planted_ is in PAWL_0")
 
     def test_public_export_that_is_private(self):
-        self.edit("./exports.map.in", "\t\tpawl_unpark_;\n", "\t\tpawl_unpark;\n")
-        self.assert_found("exports.map.in: pawl_unpark_ is in PAWL_PRIVATE")
+        node = "PAWL_PRIVATE_@PAWL_PROTOCOL@ {\n\tglobal:\n"
+        self.edit("./exports.map.in", node, node + "\t\tpawl_planted;\n")
+        self.assert_found("exports.map.in: pawl_planted is in PAWL_PRIVATE")
 
     def test_store_without_label(self):
         self.edit("ticket.h", "turn + 1); /* [R] I3 */", "turn + 1); /* I3 */")
