@@ -27,7 +27,7 @@ __attribute__((used)) struct pawl_bucket pawl_buckets_[1 << PAWL_BUCKET_BITS];
  * then wakers look once too often, and after it not once too rarely. */
 static pawl_atomic64 nobody;
 static pawl_atomic64 raising; /* somebody sees to it */
-static uint64_t raised;	      /* when nobody became 1, on the clock */
+static pawl_atomic64 raised;  /* when nobody became 1, on the clock */
 /* By then the store of a waker that looked before that has long been seen. */
 enum { SETTLED_NS = 1000 * 1000 * 1000 };
 
@@ -107,8 +107,8 @@ static void fence_all_wakers(void)
 				   pawl_load_relaxed(&bucket->wanted) + 1);
 		pawl_bucket_unlock(bucket);
 	}
-	raised = pawl_os_now();
-	pawl_store_release(&nobody, 1); /* [N] */
+	pawl_store_relaxed(&raised, pawl_os_now()); /* Relaxed: [N] */
+	pawl_store_release(&nobody, 1);		    /* [N] */
 }
 
 bool pawl_park_fence(void)
@@ -120,7 +120,8 @@ bool pawl_park_fence(void)
 		return true;
 	if (before)
 		fence_all_wakers();
-	return !before && pawl_os_now() - raised > SETTLED_NS;
+	/* Relaxed: [M] found it stored. */
+	return !before && pawl_os_now() - pawl_load_relaxed(&raised) > SETTLED_NS;
 }
 
 bool pawl_parked_really(const struct pawl_bucket *bucket)
