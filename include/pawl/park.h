@@ -76,6 +76,8 @@ static inline struct pawl_bucket *pawl_bucket_of_(const volatile void *address)
  * sleeper (P1, P2). */
 static inline bool pawl_parked_near_(const volatile void *address)
 {
+	if (!PAWL_PARKS) /* in a program that is checked nobody sleeps */
+		return false;
 	pawl_bare_light_fence(); /* [L] */
 	/* Relaxed: [L] and its partner order it after the caller's store. */
 	return __builtin_expect(pawl_load_relaxed(&pawl_bucket_of_(address)->wanted) != 0,

@@ -51,11 +51,13 @@ struct outcome graph_outcome(enum operation operation, uint64_t expected, uint64
 	case OP_AWAIT_CHANGE:
 		return (struct outcome){!equal, false};
 	case OP_AWAIT_CAS:
+	case OP_ASSUME_CAS:
 	case OP_AWAIT_EQ_RMW:
 		return (struct outcome){equal, equal};
 	case OP_AWAIT_QUIET:
 		return (struct outcome){false, false};
 	case OP_AWAIT_NE_RMW:
+	case OP_ASSUME_NE_RMW:
 		return (struct outcome){!equal, !equal};
 	default:
 		return (struct outcome){true, false};

@@ -89,6 +89,8 @@ enum operation {
 	OP_AWAIT_NE_RMW,
 	OP_AWAIT_QUIET, /* until a round is over, whatever the value */
 	OP_ASSUME_EQ,	/* otherwise this is no execution */
+	OP_ASSUME_CAS,
+	OP_ASSUME_NE_RMW,
 	OP_FENCE,
 	OP_CHOICE,
 	OP_EARLY, /* choice: a bounded wait ends now */
@@ -204,6 +206,10 @@ struct outcome {
 	bool ends;   /* not a wait, or a wait that is over */
 	bool writes; /* and an exclusive write follows */
 };
+static inline bool graph_assumes(const struct event *e)
+{
+	return e->operation >= OP_ASSUME_EQ && e->operation <= OP_ASSUME_NE_RMW;
+}
 struct outcome graph_outcome(enum operation operation, uint64_t expected, uint64_t value);
 /* And on reading from a write, in this round. */
 struct outcome graph_read_outcome(struct graph *g, const struct event *e, event_id from);

@@ -46,6 +46,7 @@
 enum {
 	STACK = 1 << 18,   /* libdw, which names places, wants much */
 	CUT_RUNS = 100000, /* how long to look on where runs were cut */
+	PROBED = 16,	   /* one run of so many is for the estimate */
 };
 
 struct search *current_search;
@@ -296,7 +297,7 @@ static void quiesce(struct search *s)
 		}
 		if (s->threads[t].state != THREAD_BLOCKED)
 			continue;
-		if (e->operation == OP_ASSUME_EQ ||
+		if (graph_assumes(e) ||
 		    graph_rank(&s->graph, e->from) != s->graph.written[e->location]) {
 			s->dead = true;
 			return;
@@ -402,6 +403,7 @@ static void start_over(struct search *s)
 	s->result->executions = s->result->blocked = 0;
 	graph_clear(&s->graph, s->program->threads);
 	s->guide = s->options->choices;
+	memset(&s->estimate, 0, sizeof(s->estimate));
 }
 
 static void stop_at_limit(struct search *s, const char *format, ...)
@@ -459,8 +461,11 @@ static void search_all(struct search *s)
 		}
 		if (s->cut && runs >= CUT_RUNS)
 			break;
-		if (s->options->progress != NULL && runs % 8192 == 0)
-			s->options->progress(s->options->context, runs, now() - start);
+		if (s->options->progress != NULL && runs % 8192 == 0) {
+			estimate_more(s, runs / PROBED);
+			s->options->progress(s->options->context, runs, now() - start,
+					     estimate_runs(s));
+		}
 	}
 	if (s->result->verdict == VERDICT_PASSED && s->cut)
 		stop_at_limit(s, "a thread took more than %d steps; %s%s", MAX_STEPS,
@@ -506,7 +511,9 @@ static void search_at_random(struct search *s)
 			break;
 		}
 		if (s->options->progress != NULL && runs % 8192 == 8191)
-			s->options->progress(s->options->context, runs, now() - start);
+			s->options->progress(
+				s->options->context, runs, now() - start,
+				(struct expected){(double)s->options->random, 0});
 	}
 	s->at_random = false;
 	s->result->unseen = random_unseen(s);

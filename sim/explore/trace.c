@@ -67,6 +67,8 @@ static const char *operation_name(int operation)
 		[OP_CHOICE] = "coin",
 		[OP_AWAIT_QUIET] = "await quiet",
 		[OP_ASSUME_EQ] = "assumes ==",
+		[OP_ASSUME_CAS] = "assumes cas",
+		[OP_ASSUME_NE_RMW] = "assumes != (rmw)",
 		[OP_EARLY] = "ends early",
 	};
 
@@ -110,7 +112,7 @@ static void print_source(FILE *out, struct graph *g, event_id from)
 
 static bool compares(int operation)
 {
-	return operation >= OP_CAS && operation <= OP_ASSUME_EQ;
+	return operation >= OP_CAS && operation <= OP_ASSUME_NE_RMW;
 }
 
 static void print_event(FILE *out, struct memory *m, struct graph *g,

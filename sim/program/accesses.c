@@ -35,8 +35,13 @@ static void check_lives(struct search *s, const void *p, const struct place *pla
 	if (place->state == MEMORY_FREED)
 		explore_fail(VERDICT_FREED, "%s is accessed, but it is gone",
 			     access_place(s, p));
-	if (place->state == MEMORY_UNKNOWN || (place->word == NULL && !plain))
+	if (place->state == MEMORY_UNKNOWN)
 		explore_fail(VERDICT_ASSERTION, "%s is accessed, and is nobody's memory",
+			     access_place(s, p));
+	if (place->word == NULL && !plain)
+		explore_fail(VERDICT_REFUSED,
+			     "the atomic %s cannot be played: it is not the program's, "
+			     "but a library's that was not compiled with it",
 			     access_place(s, p));
 }
 

@@ -6,6 +6,9 @@
 #include "plain.h"
 #include "threads.h"
 
+#include <pawl/cond.h>
+#include <pawl/runtime.h>
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -271,6 +274,16 @@ static const struct {
 	OURS(__cxa_guard_acquire, played_guard_acquire),
 	OURS(__cxa_guard_release, played_guard_release),
 	OURS(__cxa_guard_abort, played_guard_abort),
+	OURS(pawl_park_, pawl_park_),
+	OURS(pawl_mutex_lock_slow_, pawl_mutex_lock_slow_),
+	OURS(pawl_mutex_lock_until_, pawl_mutex_lock_until_),
+	OURS(pawl_mutex_unlock_slow_, pawl_mutex_unlock_slow_),
+	OURS(pawl_cond_wait_slow_, pawl_cond_wait_slow_),
+	OURS(pawl_cond_wait_until_, pawl_cond_wait_until_),
+	OURS(pawl_cond_signal_slow_, pawl_cond_signal_slow_),
+	OURS(pawl_node_new_, pawl_node_new_),
+	OURS(pawl_node_free_, pawl_node_free_),
+	OURS(pawl_at_thread_exit_native_, pawl_at_thread_exit_native_),
 	OURS(__assert_fail, played_assert_fail),
 	OURS(abort, played_abort),
 	OURS(_ZSt9terminatev, played_terminate),

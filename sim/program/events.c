@@ -17,6 +17,7 @@ static uint64_t next_value(const struct access *a, uint64_t value)
 		return truncated(value + a->operand, a->width);
 	case OP_SUB:
 	case OP_AWAIT_NE_RMW:
+	case OP_ASSUME_NE_RMW:
 		return truncated(value - a->operand, a->width);
 	case OP_AND:
 		return value & a->operand;

@@ -213,7 +213,8 @@ static void redirect(const struct link_map *map, bool refuses)
 				continue;
 			function = replacement(name);
 			if (function == NULL && refuses && !harmless(name) &&
-			    dlsym(library, name) != NULL)
+			    (ELF64_ST_BIND(symbol->st_info) != STB_WEAK ||
+			     dlsym(library, name) != NULL))
 				function = refusal(name);
 			if (function != NULL)
 				put_pointer((char *)map->l_addr + r->r_offset, function);
@@ -228,7 +229,7 @@ void load_program(const char *path)
 
 	program_path = path;
 	take_constructors();
-	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	library = dlopen(path, RTLD_LAZY | RTLD_LOCAL); /* what is missing is refused */
 	if (library == NULL) {
 		fprintf(stderr, "pawl: %s\n", dlerror());
 		exit(2);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mutexes, condition variables, read-write locks and once, as words of the checker's
- * own. Their implementation is not what is checked: a mutex is one wait and one store.
+ * Mutexes, read-write locks and once, as words of the checker's own. Their
+ * implementation is not what is checked: a mutex is one wait and one store.
  */
 #include "threads.h"
 
@@ -25,14 +25,6 @@ static struct {
 } kinds[64];
 static int kind_count;
 
-/* Wake-ups that a thread has had, of one condition. */
-static struct {
-	const uint64_t *word;
-	uint64_t seen;
-} waited[MAX_THREADS][MOST_HELD];
-
-static bool woken_for_nothing[MAX_THREADS];
-
 static bool used; /* in this run */
 
 void locks_reset(void)
@@ -42,8 +34,6 @@ void locks_reset(void)
 		return;
 	used = false;
 	memset(held, 0, sizeof(held));
-	memset(waited, 0, sizeof(waited));
-	memset(woken_for_nothing, 0, sizeof(woken_for_nothing));
 }
 
 uint64_t *own_word(const void *object, int kind, const void *site)
@@ -84,10 +74,11 @@ static void hold(const uint64_t *word, const void *site)
 
 /* What mutexes and spin locks have in common: a word that says who holds it. */
 
-static void take(uint64_t *word, const void *site)
+/* A timed wait that nobody ends has ended by its time, which is another execution. */
+static void take(uint64_t *word, bool timed, const void *site)
 {
-	own_read(OP_AWAIT_CAS, word, 0, (uint64_t)me(current_search) + 1, SIM_ACQUIRE,
-		 site, NULL);
+	own_read(timed ? OP_ASSUME_CAS : OP_AWAIT_CAS, word, 0,
+		 (uint64_t)me(current_search) + 1, SIM_ACQUIRE, site, NULL);
 	hold(word, site);
 }
 
@@ -151,7 +142,7 @@ int played_mutex_destroy(pthread_mutex_t *m)
 	return 0;
 }
 
-static int lock(pthread_mutex_t *m, const void *site)
+static int lock(pthread_mutex_t *m, bool timed, const void *site)
 {
 	uint64_t *word = own_word(m, OWN_MUTEX, site);
 	struct held *h = find_held(word);
@@ -162,25 +153,30 @@ static int lock(pthread_mutex_t *m, const void *site)
 	}
 	if (h != NULL && kind_of(m) == PTHREAD_MUTEX_ERRORCHECK)
 		return EDEADLK;
-	take(word, site);
+	take(word, timed, site);
 	return 0;
+}
+
+int mutex_lock(pthread_mutex_t *m, const void *site)
+{
+	return lock(m, false, site);
 }
 
 int played_mutex_lock(pthread_mutex_t *m)
 {
-	return lock(m, SITE);
+	return mutex_lock(m, SITE);
 }
 
 int played_mutex_timedlock(pthread_mutex_t *m, const struct timespec *deadline)
 {
 	(void)deadline;
-	return event_choose(SITE) ? ETIMEDOUT : lock(m, SITE);
+	return event_choose(SITE) ? ETIMEDOUT : lock(m, true, SITE);
 }
 
 int played_mutex_clocklock(pthread_mutex_t *m, int clock, const struct timespec *deadline)
 {
 	(void)clock, (void)deadline;
-	return event_choose(SITE) ? ETIMEDOUT : lock(m, SITE);
+	return event_choose(SITE) ? ETIMEDOUT : lock(m, true, SITE);
 }
 
 static int try_lock(pthread_mutex_t *m, const void *site)
@@ -200,7 +196,7 @@ int played_mutex_trylock(pthread_mutex_t *m)
 	return try_lock(m, SITE);
 }
 
-static int unlock(pthread_mutex_t *m, const void *site)
+int mutex_unlock(pthread_mutex_t *m, const void *site)
 {
 	uint64_t *word = own_word(m, OWN_MUTEX, site);
 	struct held *h = find_held(word);
@@ -219,7 +215,7 @@ static int unlock(pthread_mutex_t *m, const void *site)
 
 int played_mutex_unlock(pthread_mutex_t *m)
 {
-	return unlock(m, SITE);
+	return mutex_unlock(m, SITE);
 }
 
 int played_mtx_init(void *m, int type)
@@ -239,7 +235,7 @@ void played_mtx_destroy(void *m)
 
 int played_mtx_lock(void *m)
 {
-	return lock(m, SITE);
+	return mutex_lock(m, SITE);
 }
 
 int played_mtx_trylock(void *m)
@@ -250,12 +246,17 @@ int played_mtx_trylock(void *m)
 int played_mtx_timedlock(void *m, const struct timespec *deadline)
 {
 	(void)deadline;
-	return event_choose(SITE) ? 4 : lock(m, SITE); /* thrd_timedout */
+	return event_choose(SITE) ? 4 : lock(m, true, SITE); /* thrd_timedout */
 }
 
 int played_mtx_unlock(void *m)
 {
-	return unlock(m, SITE);
+	return mutex_unlock(m, SITE);
+}
+
+bool mutex_is_held(const pthread_mutex_t *m, const void *site)
+{
+	return find_held(own_word(m, OWN_MUTEX, site)) != NULL;
 }
 
 /* Spin locks. */
@@ -275,7 +276,7 @@ int played_spin_destroy(pthread_spinlock_t *l)
 
 int played_spin_lock(pthread_spinlock_t *l)
 {
-	take(own_word((const void *)l, OWN_SPIN, SITE), SITE);
+	take(own_word((const void *)l, OWN_SPIN, SITE), false, SITE);
 	return 0;
 }
 
@@ -295,163 +296,6 @@ int played_spin_unlock(pthread_spinlock_t *l)
 	h->word = NULL;
 	own_store(word, 0, SIM_RELEASE, SITE);
 	return 0;
-}
-
-/* Condition variables: a set of those who wait, and a count of wake-ups for each. */
-
-int played_cond_init(pthread_cond_t *c, const pthread_condattr_t *attributes)
-{
-	(void)attributes;
-	own_make(c, sizeof(*c), SITE);
-	return 0;
-}
-
-int played_cond_destroy(pthread_cond_t *c)
-{
-	plain_access(c, 1, true, SITE);
-	return 0;
-}
-
-static uint64_t *wakes_of(const pthread_cond_t *c, int t)
-{
-	return memory_shadow(current_search->memory, c, t * OWN_KINDS + OWN_WAKES);
-}
-
-static uint64_t *seen_of(const uint64_t *word)
-{
-	int i;
-
-	for (i = 0; i < MOST_HELD; i++) {
-		if (waited[me(current_search)][i].word == NULL)
-			waited[me(current_search)][i].word = word;
-		if (waited[me(current_search)][i].word == word)
-			return &waited[me(current_search)][i].seen;
-	}
-	program_fail(VERDICT_LIMIT, NULL, "a thread waits for more than %d conditions",
-		     MOST_HELD);
-}
-
-/* Either somebody wakes it, or nobody does for ever; a timed wait that nobody ends has
- * ended by its time, which is another execution. */
-static void wait(pthread_cond_t *c, pthread_mutex_t *m, bool timed, const void *site)
-{
-	int t = me(current_search);
-	uint64_t *set = own_word(c, OWN_COND, site), *word = wakes_of(c, t);
-	uint64_t *seen = seen_of(word);
-
-	own_read(OP_OR, set, 0, 1u << t, SIM_ACQ_REL, site, NULL);
-	unlock(m, site);
-	if (timed)
-		own_read(OP_ASSUME_EQ, word, *seen + 1, 0, SIM_ACQUIRE, site, NULL);
-	else
-		own_read(OP_AWAIT_NE, word, *seen, 0, SIM_ACQUIRE, site, NULL);
-	++*seen;
-	lock(m, site);
-}
-
-static void check_holds(pthread_mutex_t *m, const void *site)
-{
-	if (find_held(own_word(m, OWN_MUTEX, site)) == NULL)
-		program_fail(VERDICT_ASSERTION, site,
-			     "waits with a mutex that it does not hold");
-}
-
-/* A thread is woken for nothing once, which a caller must expect at any time. */
-int played_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
-{
-	int t = me(current_search);
-
-	check_holds(m, SITE);
-	if (!woken_for_nothing[t] && event_choose(SITE)) {
-		woken_for_nothing[t] = true;
-		unlock(m, SITE);
-		lock(m, SITE);
-		return 0;
-	}
-	wait(c, m, false, SITE);
-	return 0;
-}
-
-static int timed_wait(pthread_cond_t *c, pthread_mutex_t *m, const void *site)
-{
-	check_holds(m, site);
-	if (event_choose(site)) {
-		unlock(m, site);
-		lock(m, site);
-		return ETIMEDOUT;
-	}
-	wait(c, m, true, site);
-	return 0;
-}
-
-int played_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
-			  const struct timespec *deadline)
-{
-	(void)deadline;
-	return timed_wait(c, m, SITE);
-}
-
-int played_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, int clock,
-			  const struct timespec *deadline)
-{
-	(void)clock, (void)deadline;
-	return timed_wait(c, m, SITE);
-}
-
-int played_cnd_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
-			 const struct timespec *deadline)
-{
-	(void)deadline;
-	return timed_wait(c, m, SITE) == 0 ? 0 : 4; /* thrd_timedout */
-}
-
-int played_cond_signal(pthread_cond_t *c)
-{
-	uint64_t *set = own_word(c, OWN_COND, SITE);
-
-	for (;;) {
-		uint64_t waiting = own_read(OP_LOAD, set, 0, 0, SIM_ACQUIRE, SITE, NULL);
-		uint64_t rest = waiting;
-		int t = 0;
-		bool wrote;
-
-		if (waiting == 0)
-			return 0;
-		for (;;) { /* any of them */
-			t = __builtin_ctzll(rest);
-			rest &= rest - 1;
-			if (rest == 0 || event_choose(SITE))
-				break;
-		}
-		own_read(OP_CAS, set, waiting, waiting & ~(1ull << t), SIM_ACQ_REL, SITE,
-			 &wrote);
-		if (!wrote)
-			continue;
-		own_read(OP_ADD, wakes_of(c, t), 0, 1, SIM_ACQ_REL, SITE, NULL);
-		return 0;
-	}
-}
-
-int played_cond_broadcast(pthread_cond_t *c)
-{
-	uint64_t *set = own_word(c, OWN_COND, SITE);
-	uint64_t waiting = own_read(OP_EXCHANGE, set, 0, 0, SIM_ACQ_REL, SITE, NULL);
-
-	for (; waiting != 0; waiting &= waiting - 1)
-		own_read(OP_ADD, wakes_of(c, __builtin_ctzll(waiting)), 0, 1, SIM_ACQ_REL,
-			 SITE, NULL);
-	return 0;
-}
-
-int played_cnd_init(pthread_cond_t *c)
-{
-	own_make(c, sizeof(*c), SITE);
-	return 0;
-}
-
-void played_cnd_destroy(pthread_cond_t *c)
-{
-	plain_access(c, 1, true, SITE);
 }
 
 /* Read-write locks: WRITER, or how many read. */

@@ -10,7 +10,7 @@
  *   loops.c     loops that only wait
  *   entries.c   what the compiler calls for atomics
  *   plain.c     what it calls for plain accesses
- *   threads.c, locks.c, semaphores.c, heap.c
+ *   threads.c, locks.c, conditions.c, semaphores.c, pawl.c, heap.c
  *               what the program calls: threads, mutexes, semaphores, malloc
  *   picture.c, columns.c, page.c   a failing execution, for people
  *   refuse.c    what cannot be played

@@ -58,6 +58,34 @@ int played_spin_destroy(pthread_spinlock_t *l);
 int played_spin_lock(pthread_spinlock_t *l);
 int played_spin_trylock(pthread_spinlock_t *l);
 int played_spin_unlock(pthread_spinlock_t *l);
+int played_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *attributes);
+int played_rwlock_destroy(pthread_rwlock_t *l);
+int played_rwlock_rdlock(pthread_rwlock_t *l);
+int played_rwlock_tryrdlock(pthread_rwlock_t *l);
+int played_rwlock_wrlock(pthread_rwlock_t *l);
+int played_rwlock_trywrlock(pthread_rwlock_t *l);
+int played_rwlock_unlock(pthread_rwlock_t *l);
+int played_once(pthread_once_t *once, void (*run)(void));
+int played_guard_acquire(uint64_t *guard);
+void played_guard_release(uint64_t *guard);
+void played_guard_abort(uint64_t *guard);
+
+int mutex_lock(pthread_mutex_t *m, const void *site);
+int mutex_unlock(pthread_mutex_t *m, const void *site);
+bool mutex_is_held(const pthread_mutex_t *m, const void *site);
+
+/* conditions.c */
+void conditions_reset(void); /* a new run */
+
+/* A wait in its parts: join the set, let go of the mutex, sleep, get the mutex back. A
+ * timed sleep that nobody ends has ended by its time, which is another execution. */
+void condition_join(uint64_t *set, const void *site);
+void condition_sleep(const void *c, bool timed, const void *site);
+/* A thread is woken for nothing once, which a caller must expect at any time. */
+bool condition_wakes_for_nothing(const void *site);
+void condition_signal(uint64_t *set, const void *c, const void *site);
+void condition_broadcast(uint64_t *set, const void *c, const void *site);
+
 int played_cond_init(pthread_cond_t *c, const pthread_condattr_t *attributes);
 int played_cond_destroy(pthread_cond_t *c);
 int played_cond_wait(pthread_cond_t *c, pthread_mutex_t *m);
@@ -71,17 +99,6 @@ int played_cnd_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
 			 const struct timespec *deadline);
 int played_cnd_init(pthread_cond_t *c);
 void played_cnd_destroy(pthread_cond_t *c);
-int played_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *attributes);
-int played_rwlock_destroy(pthread_rwlock_t *l);
-int played_rwlock_rdlock(pthread_rwlock_t *l);
-int played_rwlock_tryrdlock(pthread_rwlock_t *l);
-int played_rwlock_wrlock(pthread_rwlock_t *l);
-int played_rwlock_trywrlock(pthread_rwlock_t *l);
-int played_rwlock_unlock(pthread_rwlock_t *l);
-int played_once(pthread_once_t *once, void (*run)(void));
-int played_guard_acquire(uint64_t *guard);
-void played_guard_release(uint64_t *guard);
-void played_guard_abort(uint64_t *guard);
 
 /* semaphores.c */
 int played_sem_init(sem_t *s, int shared, unsigned value);

@@ -114,6 +114,26 @@ void check_sem_timed(void)
 	sem_init(&sem, 0, 0);
 	run(waits_for_a_time, posts);
 }
+void check_sem_timed_alone(void)
+{
+	sem_init(&sem, 0, 1);
+	guarded = 1;
+	run(waits_for_a_time, waits_for_a_time);
+}
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static void *locks_for_a_time(void *arg)
+{
+	static const struct timespec soon;
+
+	if (pthread_mutex_timedlock(&mutex, &soon) == 0)
+		guarded++; /* and keeps it */
+	return arg;
+}
+void check_mutex_timed(void)
+{
+	run(locks_for_a_time, locks_for_a_time);
+	assert(guarded <= 1);
+}
 static void *trusts_its_time(void *arg)
 {
 	static const struct timespec soon;

@@ -26,7 +26,9 @@
 #error "pawl needs lock-free 64-bit atomics"
 #endif
 
-#if defined(__x86_64__)
+#if defined(PAWL_PLAYED)
+#include <pawl/backend/arch/played.h>
+#elif defined(__x86_64__)
 #include <pawl/backend/arch/x86_64.h>
 #elif defined(__aarch64__)
 #include <pawl/backend/arch/aarch64.h>

@@ -12,6 +12,13 @@
 /* log2 of the parking table's size */
 #define PAWL_BUCKET_BITS 8
 
+/* Whether anybody sleeps in it: not where `pawl check --program` plays the threads. */
+#ifdef PAWL_PLAYED
+#define PAWL_PARKS 0
+#else
+#define PAWL_PARKS 1
+#endif
+
 /* Sets `into` to the address of what the library has under that name. */
 #define pawl_raw_find(name, into) pawl_arch_find(name, into)
 

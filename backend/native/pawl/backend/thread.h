@@ -22,6 +22,10 @@
 extern "C" {
 #endif
 #pragma GCC visibility push(default)
+#ifdef PAWL_PLAYED
+/* A program's own variable, which the checker has one of for each thread. */
+__thread struct pawl_thread pawl_thread_played_ __attribute__((weak));
+#endif
 /* Initial-exec: an address costs one instruction and never a call. */
 extern __thread struct pawl_thread pawl_thread_native_
 	__attribute__((tls_model("initial-exec")));
@@ -46,7 +50,11 @@ unsigned pawl_current_node(void);
 
 static inline struct pawl_thread *pawl_self(void)
 {
+#ifdef PAWL_PLAYED
+	return &pawl_thread_played_;
+#else
 	return &pawl_thread_native_;
+#endif
 }
 
 /* Marsaglia's xorshift64: statistical quality is plenty for tossing coins. */

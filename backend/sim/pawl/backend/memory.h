@@ -10,6 +10,7 @@
 
 /* log2 of the parking table's size: collisions must happen */
 #define PAWL_BUCKET_BITS 1
+#define PAWL_PARKS	 1
 
 #include <sim/seam.h>
 
