@@ -352,7 +352,8 @@ static void search_at_random(const struct cores_program *program,
 			return;
 		}
 		if (options->progress != NULL && run % 8192 == 8191)
-			options->progress(options->context, run, now() - since);
+			options->progress(options->context, run, now() - since,
+					  (struct expected){(double)options->random, 0});
 	}
 }
 
