@@ -168,15 +168,31 @@ static bool is_forgotten(const struct pawl_mutex *m, const struct pawl_sleeper *
 	return me->address != m;
 }
 
+/* Volatile: a signal's handler looks, between any two steps. */
+static struct pawl_sleeper *volatile *innermost(void)
+{
+	return &pawl_self()->asleep;
+}
+
+void pawl_wait_begin(struct pawl_sleeper *me)
+{
+	me->outer = *innermost();
+	*innermost() = me;
+}
+
+bool pawl_wait_end(struct pawl_sleeper *me)
+{
+	*innermost() = me->outer;
+	return !me->abandoned;
+}
+
 bool pawl_sleep_queued(struct pawl_sleeper *me, const struct pawl_deadline *deadline)
 {
-	struct pawl_thread *self = pawl_self();
 	bool told;
 
-	me->outer = self->asleep;
-	self->asleep = me;
+	pawl_wait_begin(me);
 	told = pawl_sleep(me, deadline);
-	self->asleep = me->outer;
+	(void)pawl_wait_end(me);
 	return told;
 }
 
@@ -287,6 +303,7 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 	struct pawl_bucket *bucket = pawl_bucket_of_(m);
 	uint64_t rest = pawl_wake_cost();
 	int naps = woken ? 0 : PAWL_MUTEX_NAPS, error;
+	enum pawl_polled polled;
 
 	/* Relaxed: tells others that they need not wake us; we look with [W]. */
 	(void)pawl_cas_relaxed(&me->state, SLEEPER_WOKEN, SLEEPER_WAITING);
@@ -295,9 +312,12 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 
 		if (pawl_load_acquire(&me->state) == SLEEPER_GRANTED) /* [W] */
 			return 0;
-		if (poll(m, me->identity, &me->state, SLEEPER_GRANTED,
-			 insist ? INSIST_NS : pawl_wake_cost() / 2,
-			 insist) == PAWL_POLLED_TAKEN)
+		pawl_wait_begin(me);
+		polled = poll(m, me->identity, &me->state, SLEEPER_GRANTED,
+			      insist ? INSIST_NS : pawl_wake_cost() / 2, insist);
+		if (!pawl_wait_end(me)) /* it is off the queue */
+			return polled == PAWL_POLLED_TAKEN ? 0 : ECANCELED;
+		if (polled == PAWL_POLLED_TAKEN)
 			break;
 		if (insist) {
 			error = sleep_as_head(m, me, !woken, deadline);

@@ -52,12 +52,19 @@ int pawl_mutex_await(struct pawl_mutex *m, const struct pawl_deadline *deadline,
 		     void (*abandon)(struct pawl_sleeper *));
 bool pawl_mutex_leave_queue(struct pawl_sleeper *me);
 
+/*
+ * Between these two pawl_mutex_abandon finds the sleeper; the caller has no bucket's
+ * lock then. False if it did.
+ */
+void pawl_wait_begin(struct pawl_sleeper *me);
+bool pawl_wait_end(struct pawl_sleeper *me);
+
 /* Sleeps as pawl_sleep does, where pawl_mutex_abandon finds the sleeper. */
 bool pawl_sleep_queued(struct pawl_sleeper *me, const struct pawl_deadline *deadline);
 
 /*
  * The calling thread, a signal's handler that is, is about to jump out of the
- * waits for mutexes and rwlocks that it sleeps in: leaves their queues. A wait that it does
+ * waits for mutexes and rwlocks that it is in: leaves their queues. A wait that it does
  * not leave after all starts over.
  */
 void pawl_mutex_abandon(void);

@@ -79,7 +79,8 @@ static void abandon_drain(struct pawl_sleeper *me)
 {
 	struct pawl_rwlock *l = lock_of(me, offsetof(struct pawl_rwlock, word));
 
-	stop_waiting(l, me);
+	if (me->counted) /* else it only polls yet */
+		stop_waiting(l, me);
 	pawl_rwlock_leave_gate(l);
 }
 
@@ -93,15 +94,19 @@ static int await_other(struct pawl_rwlock *l, const pawl_atomic64 *w, uint64_t s
 	struct pawl_bucket *bucket = pawl_bucket_of_(l);
 	struct pawl_sleeper me = {.address = drain_of(l), .abandon = abandon_drain};
 	struct pawl_spin spin;
-	bool sure, late = false;
+	bool same, sure, late = false;
 
 	if (deadline == &AT_ONCE)
 		return ETIMEDOUT;
+	pawl_wait_begin(&me);
 	pawl_spin_begin(&spin, pawl_wake_cost());
 	do
-		if (pawl_spin_look(&spin, w) != seen)
-			return 0;
-	while (pawl_spin_again(&spin));
+		same = pawl_spin_look(&spin, w) == seen;
+	while (same && pawl_spin_again(&spin));
+	if (!pawl_wait_end(&me))
+		return ECANCELED;
+	if (!same)
+		return 0;
 	pawl_bucket_lock(bucket);
 	pawl_bucket_append(bucket, &me);
 	pawl_bucket_count(bucket, &me);

@@ -103,6 +103,8 @@
 #define pawl_mutex_leave_queue	 sim_mutex_leave_queue
 #define pawl_mutex_await	 sim_mutex_await
 #define pawl_sleep_queued	 sim_sleep_queued
+#define pawl_wait_begin		 sim_wait_begin
+#define pawl_wait_end		 sim_wait_end
 #define pawl_rwlock_read_slow_	 sim_rwlock_read_slow
 #define pawl_rwlock_read_try_	 sim_rwlock_read_try
 #define pawl_rwlock_read_until_	 sim_rwlock_read_until
