@@ -184,6 +184,14 @@ static bool is_call(unsigned long type)
 #endif
 }
 
+/* What the loader would find. */
+static void *find_function(const char *name)
+{
+	void *function = dlsym(RTLD_DEFAULT, name);
+
+	return function != NULL ? function : dlsym(library, name);
+}
+
 static void put_pointer(void *where, void *value)
 {
 	uintptr_t page = (uintptr_t)where & ~(uintptr_t)4095;
@@ -212,10 +220,14 @@ static void redirect(const struct link_map *map, bool refuses)
 			    (type != STT_FUNC && type != STT_NOTYPE))
 				continue;
 			function = replacement(name);
-			if (function == NULL && refuses && !harmless(name) &&
-			    (ELF64_ST_BIND(symbol->st_info) != STB_WEAK ||
-			     dlsym(library, name) != NULL))
-				function = refusal(name);
+			if (function == NULL && refuses) {
+				/* Now: it would not last longer than an execution. */
+				function = find_function(name);
+				if (!harmless(name) &&
+				    (function != NULL ||
+				     ELF64_ST_BIND(symbol->st_info) != STB_WEAK))
+					function = refusal(name);
+			}
 			if (function != NULL)
 				put_pointer((char *)map->l_addr + r->r_offset, function);
 		}
