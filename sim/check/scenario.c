@@ -78,6 +78,7 @@ void scenario_check(const struct scenario *scenario, const struct lock_type *typ
 	sim_mutex_polls = scenario->polls;
 	sim_membarrier_works = !scenario->without_membarrier;
 	sim_impatient = false;
+	sim_sleep_sees = scenario->sleep_sees;
 	sim_before_step = NULL;
 	sim_refuses = NULL;
 	sim_clock = NULL;
