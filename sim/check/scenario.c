@@ -13,6 +13,7 @@ static const struct scenario *const lock_scenarios[] = {
 
 const struct checked_object checked_objects[] = {
 	{&cond_types[0], cond_scenarios},
+	{&depot_types[0], depot_scenarios},
 	{&fence_types[0], fence_scenarios},
 	{&guard_types[0], guard_scenarios},
 	{&park_types[0], park_scenarios},

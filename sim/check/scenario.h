@@ -64,6 +64,8 @@ struct checked_object {
 extern const struct checked_object checked_objects[]; /* ended by a NULL type */
 extern const struct lock_type cond_types[]; /* ended by no name, like the next */
 extern const struct scenario cond_scenarios[];
+extern const struct lock_type depot_types[];
+extern const struct scenario depot_scenarios[];
 extern const struct lock_type fence_types[];
 extern const struct scenario fence_scenarios[];
 extern const struct lock_type guard_types[];

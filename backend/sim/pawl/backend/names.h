@@ -123,6 +123,11 @@
 #define pawl_reads_at		sim_reads_at
 #define pawl_reads_exit		sim_reads_exit
 #define pawl_heavy_fence_works	sim_heavy_fence_works
+#define pawl_depot_take		sim_depot_take
+#define pawl_depot_put		sim_depot_put
+#define pawl_depot_mend		sim_depot_mend
+#define pawl_depot_take_word	sim_depot_take_word
+#define pawl_depot_put_word	sim_depot_put_word
 #define pawl_region_claim	sim_region_claim
 #define pawl_region_free	sim_region_free
 #define pawl_region_lives	sim_region_lives
