@@ -26,6 +26,7 @@ uint64_t sim_mutex_bypass = 1 << 20;
 bool sim_mutex_polls;
 uint64_t sim_rwlock_look = 1;
 bool sim_impatient;
+bool sim_sleep_sees;
 
 bool sim_barriers_aimed = true;
 bool sim_leases_by_thread;
@@ -135,6 +136,18 @@ void sim_die(const char *sentence)
 	sim_engine->die(sentence, SITE);
 }
 
+/*
+ * What sleeping comes to for whoever looks again in a loop, as pawl_sleep does: it goes
+ * on when the word has changed. Its looks before, and the futex, do nothing to others
+ * but order more than this; so every execution of the real one is one of these.
+ */
+static bool see_change(const uint64_t *word, uint64_t expected, bool bounded)
+{
+	enum sim_await kind = bounded ? SIM_AWAIT_CHANGE : SIM_AWAIT_NE;
+
+	return sim_await(kind, (uint64_t *)word, expected, 0, SIM_RELAXED) != expected;
+}
+
 bool pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
 		   const struct pawl_deadline *deadline)
 {
@@ -147,6 +160,9 @@ bool pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
 	 * own, which are near 0, pass only when nothing else moves. */
 	if (deadline != NULL && deadline->time.tv_sec > 0 && sim_one_in(2))
 		return false;
+	if (sim_sleep_sees)
+		return see_change(&word->raw, expected,
+				  deadline != NULL && deadline->time.tv_sec == 0);
 	return sim_sleep(&word->raw, expected, deadline != NULL);
 }
 
@@ -165,7 +181,8 @@ uint64_t pawl_os_until(const struct pawl_deadline *deadline)
 
 void pawl_os_wake(const pawl_atomic64 *word)
 {
-	sim_wake(&word->raw);
+	if (!sim_sleep_sees)
+		sim_wake(&word->raw);
 }
 
 bool pawl_os_barrier(void)

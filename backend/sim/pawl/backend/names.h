@@ -138,5 +138,10 @@
 #define pawl_os_sleep_shared	 sim_os_sleep_shared
 #define pawl_os_wake_shared	 sim_os_wake_shared
 #define pawl_os_thread_gone	 sim_os_thread_gone
+#define pawl_depot_take		 sim_depot_take
+#define pawl_depot_put		 sim_depot_put
+#define pawl_depot_mend		 sim_depot_mend
+#define pawl_depot_take_word	 sim_depot_take_word
+#define pawl_depot_put_word	 sim_depot_put_word
 
 #endif /* PAWL_BACKEND_NAMES_H */
