@@ -23,7 +23,7 @@
 static inline __attribute__((unused)) size_t real_index(const struct pawl_hapax_core *l,
 							uint64_t hapax)
 {
-	return pawl_hapax_index(l, hapax);
+	return pawl_hapax_index_(l, hapax);
 }
 
 #ifdef TINY
@@ -31,7 +31,7 @@ static inline size_t tiny_index(const struct pawl_hapax_core *l, uint64_t hapax)
 {
 	return real_index(l, hapax) & (TINY - 1);
 }
-#define pawl_hapax_index tiny_index
+#define pawl_hapax_index_ tiny_index
 #endif
 
 #ifdef MEMO
@@ -50,7 +50,7 @@ static inline size_t memo_index(const struct pawl_hapax_core *l, uint64_t hapax)
 	}
 	return last.index;
 }
-#define pawl_hapax_index memo_index
+#define pawl_hapax_index_ memo_index
 #endif
 
 #ifdef PUBLISHED
@@ -66,8 +66,8 @@ static inline void published_post(const struct pawl_hapax_core *l, uint64_t mine
 	(void)value;
 	pawl_notify(&l->depart, mine, how);
 }
-#define pawl_hapax_wait published_wait
-#define pawl_hapax_post published_post
+#define pawl_hapax_wait_ published_wait
+#define pawl_hapax_post_ published_post
 #endif
 
 #ifdef STAGE
@@ -120,7 +120,7 @@ static void unlock(void *lock_itself)
 
 	pawl_store_release(&BODY(l)->depart, mine);	 /* [R] of pawl/hapax.h */
 	if (pawl_load_relaxed(&BODY(l)->arrive) != mine) /* Relaxed: a measurement */
-		pawl_hapax_post(BODY(l), mine, mine, PAWL_SPIN);
+		pawl_hapax_post_(BODY(l), mine, mine, PAWL_SPIN);
 	return;
 #endif
 #ifdef ROLL_BACK
@@ -133,7 +133,8 @@ static void unlock(void *lock_itself)
 #endif
 #ifdef ABANDON
 	uint64_t held = HELD(l);
-	const pawl_atomic64 *slot = &pawl_hapax_vw_slots[pawl_hapax_index(BODY(l), held)];
+	const pawl_atomic64 *slot =
+		&pawl_hapax_vw_slots_[pawl_hapax_index_(BODY(l), held)];
 	/* Relaxed: a guess. */
 	uint64_t other = pawl_load_relaxed(slot);
 

@@ -57,5 +57,8 @@ const struct bench_subject *const bench_monitors[] = {
 #ifdef BENCH_ABSEIL
 	&bench_abseil,
 #endif
-	&bench_std,    NULL,
+#ifdef BENCH_STD
+	&bench_std,
+#endif
+	NULL,
 };

@@ -50,7 +50,9 @@ const struct bench_subject *const bench_rwlocks[] = {
 	&mutex,
 	&bench_pthread_rwlock,
 	&bench_pthread_rwlock_writer,
+#ifdef BENCH_STD
 	&bench_std_shared,
+#endif
 #ifdef BENCH_NSYNC
 	&bench_nsync_rwlock,
 #endif

@@ -46,8 +46,7 @@ static void read_seqlock(void *member)
 	struct record copy;
 
 	do {
-		pawl_seqlock_read(&shared.seq, shared.words, &copy, sizeof(copy),
-				  PAWL_SPIN);
+		pawl_seqlock_read(&shared.seq, shared.words, &copy, sizeof(copy));
 		torn |= is_torn(&copy);
 		episodes++;
 		/* Relaxed: only says when to end. */
@@ -97,7 +96,7 @@ static bool run(const struct bench_subject *subject, const struct bench_shape *s
 	for (i = 0; i < 8; i++)
 		full.numbers[i] = shape->seed;
 	shared.record = full;
-	pawl_seqlock_write(&shared.seq, shared.words, &full, sizeof(full), PAWL_SPIN);
+	pawl_seqlock_write(&shared.seq, shared.words, &full, sizeof(full));
 	pawl_store_relaxed(&stop, 0); /* Relaxed: the crew is yet to start */
 	for (i = 0; i < shape->threads; i++)
 		threads[i].stop = &stop;

@@ -43,7 +43,7 @@ static uint64_t ask(uint64_t question)
 		return answer.steps;
 	answer.question = question;
 	answer.steps = count_steps(question);
-	pawl_seqlock_write(&entry->seq, entry->words, &answer, sizeof(answer), PAWL_SPIN);
+	pawl_seqlock_write(&entry->seq, entry->words, &answer, sizeof(answer));
 	return answer.steps;
 }
 

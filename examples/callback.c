@@ -13,7 +13,7 @@
 enum { ACCOUNTS = 4, REQUESTS = 1000 };
 
 struct account {
-	struct pawl_hapax_core lock;
+	struct pawl_hapax_park_core lock;
 	int balance; /* under the lock */
 };
 
@@ -33,7 +33,7 @@ static struct {
 
 static void submit(struct request *request)
 {
-	pawl_hapax_acquire(&request->account->lock, &request->context, PAWL_PARK);
+	pawl_hapax_park_acquire(&request->account->lock, &request->context);
 	pawl_semaphore_wait(&box.room);
 	box.request = request;
 	pawl_semaphore_post(&box.mail);
@@ -42,7 +42,7 @@ static void submit(struct request *request)
 /* Called by the disk's thread, which has never locked anything. */
 static void unlock_account(struct request *request)
 {
-	pawl_hapax_release(&request->account->lock, &request->context, PAWL_PARK);
+	pawl_hapax_park_release(&request->account->lock, &request->context);
 }
 
 static void *disk(void *unused)
@@ -78,9 +78,9 @@ int main(void)
 		struct pawl_hapax_context context;
 
 		/* Comes after all requests for this account. */
-		pawl_hapax_acquire(&accounts[i].lock, &context, PAWL_PARK);
+		pawl_hapax_park_acquire(&accounts[i].lock, &context);
 		total += accounts[i].balance;
-		pawl_hapax_release(&accounts[i].lock, &context, PAWL_PARK);
+		pawl_hapax_park_release(&accounts[i].lock, &context);
 	}
 	pthread_join(thread, NULL);
 	printf("%d requests completed, each unlocked by its callback\n", total);

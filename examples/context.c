@@ -21,7 +21,7 @@ static void *finish(void *argument)
 	struct job *job = argument;
 
 	puts(job->text);
-	pawl_hapax_release(job->lock, &job->context, PAWL_SPIN);
+	pawl_hapax_release(job->lock, &job->context);
 	return NULL;
 }
 
@@ -32,11 +32,11 @@ int main(void)
 	struct job job = {.lock = &lock, .text = "printed by one, locked by another"};
 	pthread_t thread;
 
-	pawl_hapax_acquire(&lock, &job.context, PAWL_SPIN);
+	pawl_hapax_acquire(&lock, &job.context);
 	if (pthread_create(&thread, NULL, finish, &job) != 0)
 		return 1;
-	pawl_hapax_acquire(&lock, &context, PAWL_SPIN); /* waits for finish */
-	pawl_hapax_release(&lock, &context, PAWL_SPIN);
+	pawl_hapax_acquire(&lock, &context); /* waits for finish */
+	pawl_hapax_release(&lock, &context);
 	pthread_join(thread, NULL);
 	return 0;
 }

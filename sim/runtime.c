@@ -26,6 +26,7 @@ uint64_t sim_mutex_bypass = 1 << 20;
 bool sim_mutex_polls;
 uint64_t sim_rwlock_look = 1;
 bool sim_impatient;
+bool sim_sleep_sees;
 
 bool sim_barriers_aimed = true;
 bool sim_leases_by_thread;
@@ -48,8 +49,9 @@ void sim_reset(void)
 	__builtin_memset(sim_twa_slots, 0, used);
 	__builtin_memset(sim_hapax_slots, 0, used);
 	__builtin_memset(sim_hapax_vw_slots, 0, used);
-	__builtin_memset(pawl_buckets, 0, sizeof(*pawl_buckets) << PAWL_BUCKET_BITS);
-	__builtin_memset(pawl_hapax_gone, 0, sizeof(*pawl_hapax_gone) << PAWL_GONE_BITS);
+	__builtin_memset(pawl_buckets_, 0, sizeof(*pawl_buckets_) << PAWL_BUCKET_BITS);
+	__builtin_memset(pawl_hapax_gone_, 0,
+			 sizeof(*pawl_hapax_gone_) << PAWL_GONE_BITS);
 	blocks_used = 0;
 	pawl_costs = first_costs;
 	pawl_lease_generation = 0;
@@ -81,7 +83,7 @@ __attribute__((no_sanitize_thread)) void sim_runtime_save(void *to)
 	__builtin_memcpy(state->hapax_vw, sim_hapax_vw_slots, sizeof(state->hapax_vw));
 	state->blocks_used = blocks_used;
 	state->costs = pawl_costs;
-	__builtin_memcpy(state->buckets, pawl_buckets, sizeof(state->buckets));
+	__builtin_memcpy(state->buckets, pawl_buckets_, sizeof(state->buckets));
 }
 
 __attribute__((no_sanitize_thread)) void sim_runtime_load(const void *from)
@@ -93,7 +95,7 @@ __attribute__((no_sanitize_thread)) void sim_runtime_load(const void *from)
 	__builtin_memcpy(sim_hapax_vw_slots, state->hapax_vw, sizeof(state->hapax_vw));
 	blocks_used = state->blocks_used;
 	pawl_costs = state->costs;
-	__builtin_memcpy(pawl_buckets, state->buckets, sizeof(state->buckets));
+	__builtin_memcpy(pawl_buckets_, state->buckets, sizeof(state->buckets));
 }
 
 size_t sim_thread_size(void)
@@ -134,6 +136,18 @@ void sim_die(const char *sentence)
 	sim_engine->die(sentence, SITE);
 }
 
+/*
+ * What sleeping comes to for whoever looks again in a loop, as pawl_sleep does: it goes
+ * on when the word has changed. Its looks before, and the futex, do nothing to others
+ * but order more than this; so every execution of the real one is one of these.
+ */
+static bool see_change(const uint64_t *word, uint64_t expected, bool bounded)
+{
+	enum sim_await kind = bounded ? SIM_AWAIT_CHANGE : SIM_AWAIT_NE;
+
+	return sim_await(kind, (uint64_t *)word, expected, 0, SIM_RELAXED) != expected;
+}
+
 bool pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
 		   const struct pawl_deadline *deadline)
 {
@@ -146,6 +160,9 @@ bool pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
 	 * own, which are near 0, pass only when nothing else moves. */
 	if (deadline != NULL && deadline->time.tv_sec > 0 && sim_one_in(2))
 		return false;
+	if (sim_sleep_sees)
+		return see_change(&word->raw, expected,
+				  deadline != NULL && deadline->time.tv_sec == 0);
 	return sim_sleep(&word->raw, expected, deadline != NULL);
 }
 
@@ -164,7 +181,8 @@ uint64_t pawl_os_until(const struct pawl_deadline *deadline)
 
 void pawl_os_wake(const pawl_atomic64 *word)
 {
-	sim_wake(&word->raw);
+	if (!sim_sleep_sees)
+		sim_wake(&word->raw);
 }
 
 bool pawl_os_barrier(void)
@@ -246,7 +264,7 @@ bool pawl_lease_barrier_all(void)
 void sim_give_reads(int thread)
 {
 	if (thread >= sim_reads)
-		pawl_die("more threads that read than the simulator has room for");
+		pawl_die_("more threads that read than the simulator has room for");
 	pawl_self()->reads = &reads[thread];
 }
 

@@ -35,6 +35,8 @@ static inline bool sim_chose(uint64_t address)
 
 /* Whether a waiter may tire of a wait that has an end (pawl_await_briefly_*). */
 extern bool sim_impatient;
+/* Who sleeps sees what it is told without being woken: others show that it is. */
+extern bool sim_sleep_sees;
 
 enum sim_fence {
 	SIM_FENCE_LIGHT,

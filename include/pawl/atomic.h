@@ -28,7 +28,7 @@ static inline void pawl_await_eq_relaxed(const pawl_atomic64 *w, uint64_t value,
 		pawl_raw_await_eq(&w->raw, value, __ATOMIC_RELAXED);
 	else
 		while (pawl_load_relaxed(w) != value)
-			pawl_park(w, PAWL_UNTIL_EQ, value);
+			pawl_park_(w, PAWL_UNTIL_EQ, value);
 }
 
 static inline void pawl_await_eq_acquire(const pawl_atomic64 *w, uint64_t value,
@@ -38,7 +38,7 @@ static inline void pawl_await_eq_acquire(const pawl_atomic64 *w, uint64_t value,
 		pawl_raw_await_eq(&w->raw, value, __ATOMIC_ACQUIRE);
 	else
 		while (pawl_load_acquire(w) != value)
-			pawl_park(w, PAWL_UNTIL_EQ, value);
+			pawl_park_(w, PAWL_UNTIL_EQ, value);
 }
 
 /* Waits until the word is not `value`; returns what it is. */
@@ -51,7 +51,7 @@ static inline uint64_t pawl_await_ne_relaxed(const pawl_atomic64 *w, uint64_t va
 	if (how == PAWL_SPIN)
 		return pawl_raw_await_ne(&w->raw, value, __ATOMIC_RELAXED);
 	while ((seen = pawl_load_relaxed(w)) == value)
-		pawl_park(w, PAWL_UNTIL_NE, value);
+		pawl_park_(w, PAWL_UNTIL_NE, value);
 	return seen;
 }
 
@@ -63,7 +63,7 @@ static inline uint64_t pawl_await_ne_acquire(const pawl_atomic64 *w, uint64_t va
 	if (how == PAWL_SPIN)
 		return pawl_raw_await_ne(&w->raw, value, __ATOMIC_ACQUIRE);
 	while ((seen = pawl_load_acquire(w)) == value)
-		pawl_park(w, PAWL_UNTIL_NE, value);
+		pawl_park_(w, PAWL_UNTIL_NE, value);
 	return seen;
 }
 
@@ -78,7 +78,7 @@ static inline uint64_t pawl_await_change_acquire(const pawl_atomic64 *w, uint64_
 {
 	if (how == PAWL_SPIN)
 		return pawl_raw_await_change(&w->raw, seen, __ATOMIC_ACQUIRE);
-	pawl_park(w, PAWL_UNTIL_CHANGE, seen);
+	pawl_park_(w, PAWL_UNTIL_CHANGE, seen);
 	return pawl_load_acquire(w);
 }
 
@@ -92,7 +92,7 @@ static inline uint64_t pawl_await_briefly_acquire(const pawl_atomic64 *w, uint64
 {
 	if (how == PAWL_SPIN)
 		return pawl_raw_await_briefly(&w->raw, value, __ATOMIC_ACQUIRE);
-	pawl_park(w, PAWL_UNTIL_CHANGE, value);
+	pawl_park_(w, PAWL_UNTIL_CHANGE, value);
 	return pawl_load_acquire(w);
 }
 
@@ -109,7 +109,7 @@ static inline void pawl_await_cas_acquire(pawl_atomic64 *w, uint64_t from, uint6
 		pawl_raw_await_cas(&w->raw, from, to, __ATOMIC_ACQUIRE);
 	else
 		while (!pawl_cas_acquire(w, from, to))
-			pawl_park(w, PAWL_UNTIL_EQ, from);
+			pawl_park_(w, PAWL_UNTIL_EQ, from);
 }
 
 static inline void pawl_await_cas_acq_rel(pawl_atomic64 *w, uint64_t from, uint64_t to,
@@ -119,7 +119,7 @@ static inline void pawl_await_cas_acq_rel(pawl_atomic64 *w, uint64_t from, uint6
 		pawl_raw_await_cas(&w->raw, from, to, __ATOMIC_ACQ_REL);
 	else
 		while (!pawl_cas_acq_rel(w, from, to))
-			pawl_park(w, PAWL_UNTIL_EQ, from);
+			pawl_park_(w, PAWL_UNTIL_EQ, from);
 }
 
 /*
@@ -151,8 +151,8 @@ static inline void pawl_await_ne_rmw_acquire(pawl_atomic64 *w, uint64_t value,
  */
 static inline void pawl_notify(const pawl_atomic64 *w, uint64_t value, enum pawl_wait how)
 {
-	if (how == PAWL_PARK && pawl_parked_near(w))
-		pawl_unpark(w, value);
+	if (how == PAWL_PARK && pawl_parked_near_(w))
+		pawl_unpark_(w, value);
 }
 
 #endif /* PAWL_ATOMIC_H */

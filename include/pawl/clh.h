@@ -46,10 +46,10 @@ struct pawl_clh_context {
 #define PAWL_CLH_INIT PAWL_ZERO
 
 /* Waits its turn, then owns *l. Not recursive. */
-static inline void pawl_clh_acquire(struct pawl_clh_core *l,
-				    struct pawl_clh_context *context, enum pawl_wait how)
+static inline void pawl_clh_acquire_(struct pawl_clh_core *l,
+				     struct pawl_clh_context *context, enum pawl_wait how)
 {
-	struct pawl_node *mine = pawl_node_get();
+	struct pawl_node *mine = pawl_node_get_();
 	struct pawl_node *ahead;
 
 	pawl_store_relaxed(&mine->ready, 0); /* Relaxed: published by [T] */
@@ -62,15 +62,15 @@ static inline void pawl_clh_acquire(struct pawl_clh_core *l,
 }
 
 /* Requires the context of the acquire that holds *l; any thread may call. */
-static inline void pawl_clh_release(struct pawl_clh_core *l,
-				    struct pawl_clh_context *context, enum pawl_wait how)
+static inline void pawl_clh_release_(struct pawl_clh_core *l,
+				     struct pawl_clh_context *context, enum pawl_wait how)
 {
 	(void)l;
 	pawl_store_release(&context->mine->ready, 1); /* [R] I2 */
 	pawl_notify(&context->mine->ready, 1, how);
 	/* Only now: it writes to a line that others have read. */
 	if (__builtin_expect(context->ahead != NULL, true))
-		pawl_node_put(context->ahead); /* I3 */
+		pawl_node_put_(context->ahead); /* I3 */
 }
 
 PAWL_FACE_CONTEXT(clh);
@@ -82,10 +82,11 @@ static inline void pawl_clh_destroy(struct pawl_clh *l)
 	uint64_t last = pawl_load_relaxed(&l->core.tail);
 
 	if (last != 0)
-		pawl_node_free((struct pawl_node *)pawl_pointer(last));
+		pawl_node_free_((struct pawl_node *)pawl_pointer(last));
 	pawl_store_relaxed(&l->core.tail, 0); /* Relaxed: as above */
 }
 
+/* The same of one whose waiters sleep. */
 static inline void pawl_clh_park_destroy(struct pawl_clh_park *l)
 {
 	pawl_clh_destroy(&l->lock);

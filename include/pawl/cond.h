@@ -41,10 +41,10 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-void pawl_cond_wait_slow(struct pawl_cond *c, struct pawl_mutex *m);
-int pawl_cond_wait_until(struct pawl_cond *c, struct pawl_mutex *m, int clock,
-			 const struct timespec *time);
-void pawl_cond_signal_slow(struct pawl_cond *c, bool all) __attribute__((cold));
+void pawl_cond_wait_slow_(struct pawl_cond *c, struct pawl_mutex *m);
+int pawl_cond_wait_until_(struct pawl_cond *c, struct pawl_mutex *m, int clock,
+			  const struct timespec *time);
+void pawl_cond_signal_slow_(struct pawl_cond *c, bool all) __attribute__((cold));
 
 #pragma GCC visibility pop
 #ifdef __cplusplus
@@ -56,7 +56,7 @@ void pawl_cond_signal_slow(struct pawl_cond *c, bool all) __attribute__((cold));
 PAWL_NOTED void pawl_cond_wait(struct pawl_cond *c, struct pawl_mutex *m) PAWL_REQUIRES(m)
 {
 	pawl_note_unlocking(m, "mutex");
-	pawl_cond_wait_slow(c, m);
+	pawl_cond_wait_slow_(c, m);
 	pawl_note_locked(m, true);
 }
 
@@ -71,7 +71,7 @@ PAWL_NOTED int pawl_cond_timedwait(struct pawl_cond *c, struct pawl_mutex *m, in
 	int error;
 
 	pawl_note_unlocking(m, "mutex");
-	error = pawl_cond_wait_until(c, m, clock, time);
+	error = pawl_cond_wait_until_(c, m, clock, time);
 	pawl_note_locked(m, true);
 	return error;
 }
@@ -81,7 +81,7 @@ static inline void pawl_cond_signal(struct pawl_cond *c)
 {
 	/* Relaxed: whoever is owed a wake-up was counted before (I1). */
 	if (pawl_load_relaxed(&c->waiters) != 0)
-		pawl_cond_signal_slow(c, false);
+		pawl_cond_signal_slow_(c, false);
 }
 
 /* Wakes all waiters: those that would find *m held, as they get it. */
@@ -89,7 +89,7 @@ static inline void pawl_cond_broadcast(struct pawl_cond *c)
 {
 	/* Relaxed: whoever is owed a wake-up was counted before (I1). */
 	if (pawl_load_relaxed(&c->waiters) != 0)
-		pawl_cond_signal_slow(c, true);
+		pawl_cond_signal_slow_(c, true);
 }
 
 #endif /* PAWL_COND_H */

@@ -35,6 +35,7 @@ extern "C" {
 
 /* Returns 0 or ENOMEM. The kind is PAWL_SHARDS_LEASED, unless to compare. */
 int pawl_counter_create(struct pawl_counter *c, enum pawl_shards_kind kind);
+/* Requires that nobody uses it any more. */
 void pawl_counter_destroy(struct pawl_counter *c);
 
 /* The sum of all additions that happened before; of those that run meanwhile,
@@ -50,7 +51,7 @@ int64_t pawl_counter_sum(struct pawl_counter *c);
 bool pawl_counter_exact(struct pawl_counter *c, uint64_t ns, int64_t *sum);
 
 /* Slow path of add. */
-void pawl_counter_add_shared(struct pawl_counter *c, uint64_t n)
+void pawl_counter_add_shared_(struct pawl_counter *c, uint64_t n)
 	__attribute__((cold, noinline));
 
 #pragma GCC visibility pop
@@ -83,7 +84,7 @@ static inline void pawl_counter_add(struct pawl_counter *c, int64_t n)
 		if (pawl_cas_relaxed(&s->value, seen, seen + (uint64_t)n))
 			return;
 	}
-	pawl_counter_add_shared(c, (uint64_t)n);
+	pawl_counter_add_shared_(c, (uint64_t)n);
 }
 
 #endif /* PAWL_COUNTER_H */

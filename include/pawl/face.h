@@ -2,14 +2,14 @@
 /*
  * pawl/face.h - the plain face of every lock, written once.
  *
- * An algorithm X supplies the explicit face, pawl_X_acquire, pawl_X_release
- * and, where sound, pawl_X_try_acquire. From it these macros make
+ * An algorithm X supplies pawl_X_acquire_, pawl_X_release_ and, where sound,
+ * pawl_X_try_acquire_, which are told how to wait. From them these macros make
  *
  *   struct pawl_X            the lock; all-zero is unlocked
  *   pawl_X_lock(l)           waits until it owns *l, spinning
  *   pawl_X_trylock(l)        owns *l if it was free; never waits
  *   pawl_X_timedlock(l, clock, time)  0, or ETIMEDOUT, where the algorithm can
- *                            (pawl_X_timed_acquire)
+ *                            (pawl_X_timed_acquire_)
  *   pawl_X_unlock(l)         requires the caller to own *l
  *
  *   struct pawl_X_park       the same lock, of the same size, whose waiters sleep;
@@ -19,10 +19,16 @@
  * unlock that takes its waiters for awake leaves them asleep.
  *
  * Where the algorithm passes context from acquire to release (struct
- * pawl_X_context), the explicit face works on struct pawl_X_core and keeps the
- * context wherever the caller wants it; the plain face keeps it in the lock,
- * where the holder alone touches it. It copies it out before the release:
- * afterwards the lock may be gone.
+ * pawl_X_context), the plain face keeps it in the lock, where the holder alone
+ * touches it. It copies it out before the release: afterwards the lock may be
+ * gone. The explicit face keeps it wherever the caller wants:
+ *
+ *   struct pawl_X_core       the lock without it, and struct pawl_X_park_core
+ *   pawl_X_acquire(l, context), pawl_X_try_acquire, pawl_X_timed_acquire,
+ *   pawl_X_release(l, context), and pawl_X_park_acquire and so on: as above
+ *
+ * A name that ends in an underscore is nobody's to call but pawl's, here and in all
+ * headers: scripts/lint sees to it.
  *
  * The plain face also notes what it does, for those builds in which somebody
  * checks it (pawl/backend/debug.h).
@@ -43,14 +49,14 @@
 		PAWL_ACQUIRES(l)                                                      \
 	{                                                                             \
 		pawl_note_locking(l, #x, false);                                      \
-		pawl_##x##_acquire(l, how);                                           \
+		pawl_##x##_acquire_(l, how);                                          \
 		pawl_note_locked(l, true);                                            \
 	}                                                                             \
 	PAWL_NOTED void pawl_##x##_unlock_as_(struct pawl_##x *l, enum pawl_wait how) \
 		PAWL_RELEASES(l)                                                      \
 	{                                                                             \
 		pawl_note_unlocking(l, #x);                                           \
-		pawl_##x##_release(l, how);                                           \
+		pawl_##x##_release_(l, how);                                          \
 		pawl_note_unlocked(l);                                                \
 	}                                                                             \
 	PAWL_FACE_WAYS(x)
@@ -61,7 +67,7 @@
 		bool taken;                                                  \
                                                                              \
 		pawl_note_locking(l, #x, true);                              \
-		taken = pawl_##x##_try_acquire(l);                           \
+		taken = pawl_##x##_try_acquire_(l);                          \
 		pawl_note_locked(l, taken);                                  \
 		return taken;                                                \
 	}                                                                    \
@@ -93,7 +99,7 @@
 		struct pawl_##x##_context context;                                    \
                                                                                       \
 		pawl_note_locking(l, #x, false);                                      \
-		pawl_##x##_acquire(&l->core, &context, how);                          \
+		pawl_##x##_acquire_(&l->core, &context, how);                         \
 		if (KEEP(context))                                                    \
 			l->held = context;                                            \
 		pawl_note_locked(l, true);                                            \
@@ -107,9 +113,10 @@
 		context = l->held;                                                    \
 		if (CLEAR(context))                                                   \
 			l->held = none;                                               \
-		pawl_##x##_release(&l->core, &context, how);                          \
+		pawl_##x##_release_(&l->core, &context, how);                         \
 		pawl_note_unlocked(l);                                                \
 	}                                                                             \
+	PAWL_FACE_EXPLICIT(x);                                                        \
 	PAWL_FACE_WAYS(x)
 
 #define PAWL_FACE_KEPT_TRY(x, KEEP)                                          \
@@ -119,40 +126,96 @@
 		bool taken;                                                  \
                                                                              \
 		pawl_note_locking(l, #x, true);                              \
-		taken = pawl_##x##_try_acquire(&l->core, &context);          \
+		taken = pawl_##x##_try_acquire_(&l->core, &context);         \
 		if (taken && KEEP(context))                                  \
 			l->held = context;                                   \
 		pawl_note_locked(l, taken);                                  \
 		return taken;                                                \
 	}                                                                    \
+	PAWL_FACE_EXPLICIT_TRY(x);                                           \
 	PAWL_FACE_PARK_TRY(x)
 
-#define PAWL_FACE_CONTEXT_TIMED(x)                                                      \
-	PAWL_NOTED int pawl_##x##_timedlock_as_(struct pawl_##x *l, enum pawl_wait how, \
-						int clock, const struct timespec *time) \
-	{                                                                               \
-		struct pawl_##x##_context context;                                      \
-		int error;                                                              \
-                                                                                        \
-		pawl_note_locking(l, #x, true);                                         \
-		error = pawl_##x##_timed_acquire(&l->core, &context, how, clock, time); \
-		if (error == 0)                                                         \
-			l->held = context;                                              \
-		pawl_note_locked(l, error == 0);                                        \
-		return error;                                                           \
-	}                                                                               \
-	PAWL_NOTED int pawl_##x##_timedlock(struct pawl_##x *l, int clock,              \
-					    const struct timespec *time)                \
-		PAWL_TRIES_FOR(0, l)                                                    \
-	{                                                                               \
-		return pawl_##x##_timedlock_as_(l, PAWL_SPIN, clock, time);             \
-	}                                                                               \
-	PAWL_NOTED int pawl_##x##_park_timedlock(struct pawl_##x##_park *l, int clock,  \
-						 const struct timespec *time)           \
-		PAWL_TRIES_FOR(0, l)                                                    \
-	{                                                                               \
-		return pawl_##x##_timedlock_as_(&l->lock, PAWL_PARK, clock, time);      \
-	}                                                                               \
+#define PAWL_FACE_CONTEXT_TIMED(x)                                                       \
+	PAWL_NOTED int pawl_##x##_timedlock_as_(struct pawl_##x *l, enum pawl_wait how,  \
+						int clock, const struct timespec *time)  \
+	{                                                                                \
+		struct pawl_##x##_context context;                                       \
+		int error;                                                               \
+                                                                                         \
+		pawl_note_locking(l, #x, true);                                          \
+		error = pawl_##x##_timed_acquire_(&l->core, &context, how, clock, time); \
+		if (error == 0)                                                          \
+			l->held = context;                                               \
+		pawl_note_locked(l, error == 0);                                         \
+		return error;                                                            \
+	}                                                                                \
+	PAWL_NOTED int pawl_##x##_timedlock(struct pawl_##x *l, int clock,               \
+					    const struct timespec *time)                 \
+		PAWL_TRIES_FOR(0, l)                                                     \
+	{                                                                                \
+		return pawl_##x##_timedlock_as_(l, PAWL_SPIN, clock, time);              \
+	}                                                                                \
+	PAWL_NOTED int pawl_##x##_park_timedlock(struct pawl_##x##_park *l, int clock,   \
+						 const struct timespec *time)            \
+		PAWL_TRIES_FOR(0, l)                                                     \
+	{                                                                                \
+		return pawl_##x##_timedlock_as_(&l->lock, PAWL_PARK, clock, time);       \
+	}                                                                                \
+	PAWL_FACE_EXPLICIT_TIMED(x)
+
+#define PAWL_FACE_EXPLICIT(x)                                                          \
+	struct pawl_##x##_park_core {                                                  \
+		struct pawl_##x##_core core;                                           \
+	};                                                                             \
+	static inline void pawl_##x##_acquire(struct pawl_##x##_core *l,               \
+					      struct pawl_##x##_context *context)      \
+	{                                                                              \
+		pawl_##x##_acquire_(l, context, PAWL_SPIN);                            \
+	}                                                                              \
+	static inline void pawl_##x##_release(struct pawl_##x##_core *l,               \
+					      struct pawl_##x##_context *context)      \
+	{                                                                              \
+		pawl_##x##_release_(l, context, PAWL_SPIN);                            \
+	}                                                                              \
+	static inline void pawl_##x##_park_acquire(struct pawl_##x##_park_core *l,     \
+						   struct pawl_##x##_context *context) \
+	{                                                                              \
+		pawl_##x##_acquire_(&l->core, context, PAWL_PARK);                     \
+	}                                                                              \
+	static inline void pawl_##x##_park_release(struct pawl_##x##_park_core *l,     \
+						   struct pawl_##x##_context *context) \
+	{                                                                              \
+		pawl_##x##_release_(&l->core, context, PAWL_PARK);                     \
+	}                                                                              \
+	struct pawl_##x
+
+#define PAWL_FACE_EXPLICIT_TRY(x)                                                     \
+	static inline bool pawl_##x##_try_acquire(struct pawl_##x##_core *l,          \
+						  struct pawl_##x##_context *context) \
+	{                                                                             \
+		return pawl_##x##_try_acquire_(l, context);                           \
+	}                                                                             \
+	static inline bool pawl_##x##_park_try_acquire(                               \
+		struct pawl_##x##_park_core *l, struct pawl_##x##_context *context)   \
+	{                                                                             \
+		return pawl_##x##_try_acquire_(&l->core, context);                    \
+	}                                                                             \
+	struct pawl_##x
+
+#define PAWL_FACE_EXPLICIT_TIMED(x)                                                   \
+	static inline int pawl_##x##_timed_acquire(                                   \
+		struct pawl_##x##_core *l, struct pawl_##x##_context *context,        \
+		int clock, const struct timespec *time)                               \
+	{                                                                             \
+		return pawl_##x##_timed_acquire_(l, context, PAWL_SPIN, clock, time); \
+	}                                                                             \
+	static inline int pawl_##x##_park_timed_acquire(                              \
+		struct pawl_##x##_park_core *l, struct pawl_##x##_context *context,   \
+		int clock, const struct timespec *time)                               \
+	{                                                                             \
+		return pawl_##x##_timed_acquire_(&l->core, context, PAWL_PARK, clock, \
+						 time);                               \
+	}                                                                             \
 	struct pawl_##x
 
 #define PAWL_FACE_PARK_TRY(x)                                                            \

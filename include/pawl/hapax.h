@@ -63,13 +63,13 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 /* True if the waiter ahead has given up: *watch is then about whom it waited for. */
-bool pawl_hapax_follow(const struct pawl_hapax_core *l, struct pawl_hapax_watch *watch)
+bool pawl_hapax_follow_(const struct pawl_hapax_core *l, struct pawl_hapax_watch *watch)
 	__attribute__((cold));
 
 /* Waits until `ahead` has departed: 0. Otherwise gives `mine` up, and returns
  * ETIMEDOUT when the time has come, EINVAL if there is no such time. */
-int pawl_hapax_wait_until(struct pawl_hapax_core *l, uint64_t mine, uint64_t ahead,
-			  enum pawl_wait how, int clock, const struct timespec *time)
+int pawl_hapax_wait_until_(struct pawl_hapax_core *l, uint64_t mine, uint64_t ahead,
+			   enum pawl_wait how, int clock, const struct timespec *time)
 	__attribute__((cold));
 #pragma GCC visibility pop
 #ifdef __cplusplus
@@ -77,61 +77,61 @@ int pawl_hapax_wait_until(struct pawl_hapax_core *l, uint64_t mine, uint64_t ahe
 #endif
 
 /* Where the successor of `hapax` waits. */
-static inline pawl_atomic64 *pawl_hapax_slot(const struct pawl_hapax_core *l,
-					     uint64_t hapax)
+static inline pawl_atomic64 *pawl_hapax_slot_(const struct pawl_hapax_core *l,
+					      uint64_t hapax)
 {
 	pawl_atomic64 *slots;
 
-	pawl_raw_find(pawl_hapax_slots, slots);
-	return &slots[pawl_hapax_index(l, hapax)];
+	pawl_raw_find(pawl_hapax_slots_, slots);
+	return &slots[pawl_hapax_index_(l, hapax)];
 }
 
-static inline void pawl_hapax_aim(struct pawl_hapax_watch *watch,
-				  const struct pawl_hapax_core *l, uint64_t ahead)
+static inline void pawl_hapax_aim_(struct pawl_hapax_watch *watch,
+				   const struct pawl_hapax_core *l, uint64_t ahead)
 {
 	watch->ahead = ahead;
-	watch->slot = pawl_hapax_slot(l, ahead);
+	watch->slot = pawl_hapax_slot_(l, ahead);
 	watch->seen = pawl_load_acquire(watch->slot); /* [B] */
 }
 
 /* Whether our turn has come, as far as the slot's last value allows to tell. */
-static inline bool pawl_hapax_departed(const struct pawl_hapax_core *l,
-				       struct pawl_hapax_watch *watch)
+static inline bool pawl_hapax_departed_(const struct pawl_hapax_core *l,
+					struct pawl_hapax_watch *watch)
 {
 	while (watch->seen != watch->ahead &&			/* I3 */
 	       pawl_load_acquire(&l->depart) != watch->ahead) { /* [A] I1 */
 		/* Relaxed: comes after [B]; the guard of the records orders the
 		 * rest. */
-		if (pawl_load_relaxed(&pawl_hapax_gone_of(l)->count) == 0 ||
-		    !pawl_hapax_follow(l, watch)) /* I5 */
+		if (pawl_load_relaxed(&pawl_hapax_gone_of_(l)->count) == 0 ||
+		    !pawl_hapax_follow_(l, watch)) /* I5 */
 			return false;
 	}
 	return true;
 }
 
 /* Waits until `ahead` has departed. */
-static inline void pawl_hapax_wait(struct pawl_hapax_core *l, uint64_t ahead,
-				   enum pawl_wait how)
+static inline void pawl_hapax_wait_(struct pawl_hapax_core *l, uint64_t ahead,
+				    enum pawl_wait how)
 {
 	struct pawl_hapax_watch watch;
 
-	pawl_hapax_aim(&watch, l, ahead);
-	while (!pawl_hapax_departed(l, &watch))
+	pawl_hapax_aim_(&watch, l, ahead);
+	while (!pawl_hapax_departed_(l, &watch))
 		watch.seen = pawl_await_change_acquire(watch.slot, watch.seen,
 						       how); /* [B] I4 */
 }
 
 /* Waits its turn, then owns *l. Not recursive. */
-static inline void pawl_hapax_acquire(struct pawl_hapax_core *l,
-				      struct pawl_hapax_context *context,
-				      enum pawl_wait how)
+static inline void pawl_hapax_acquire_(struct pawl_hapax_core *l,
+				       struct pawl_hapax_context *context,
+				       enum pawl_wait how)
 {
 	uint64_t mine = pawl_hapax_draw();
 	/* Relaxed: only says whom to wait for; [A] or [B] does the ordering. */
 	uint64_t ahead = pawl_exchange_relaxed(&l->arrive, mine);
 
 	if (__builtin_expect(pawl_load_acquire(&l->depart) != ahead, false)) /* [A] */
-		pawl_hapax_wait(l, ahead, how);
+		pawl_hapax_wait_(l, ahead, how);
 	context->hapax = mine;
 }
 
@@ -140,41 +140,41 @@ static inline void pawl_hapax_acquire(struct pawl_hapax_core *l,
  * CLOCK_MONOTONIC) has reached the time. Returns 0, ETIMEDOUT, or EINVAL for
  * another clock or a bad time; errno stays as it was.
  */
-static inline int pawl_hapax_timed_acquire(struct pawl_hapax_core *l,
-					   struct pawl_hapax_context *context,
-					   enum pawl_wait how, int clock,
-					   const struct timespec *time)
+static inline int pawl_hapax_timed_acquire_(struct pawl_hapax_core *l,
+					    struct pawl_hapax_context *context,
+					    enum pawl_wait how, int clock,
+					    const struct timespec *time)
 {
 	uint64_t mine = pawl_hapax_draw();
-	/* Relaxed: as in pawl_hapax_acquire. */
+	/* Relaxed: as in pawl_hapax_acquire_. */
 	uint64_t ahead = pawl_exchange_relaxed(&l->arrive, mine);
 
 	context->hapax = mine;
 	if (__builtin_expect(pawl_load_acquire(&l->depart) != ahead, false)) /* [A] */
-		return pawl_hapax_wait_until(l, mine, ahead, how, clock, time);
+		return pawl_hapax_wait_until_(l, mine, ahead, how, clock, time);
 	return 0;
 }
 
 /* Changes the slot where the departure of `mine` is awaited. Uses l's address
  * alone: the lock may be gone. */
-static inline void pawl_hapax_post(const struct pawl_hapax_core *l, uint64_t mine,
-				   uint64_t value, enum pawl_wait how)
+static inline void pawl_hapax_post_(const struct pawl_hapax_core *l, uint64_t mine,
+				    uint64_t value, enum pawl_wait how)
 {
-	pawl_atomic64 *slot = pawl_hapax_slot(l, mine);
+	pawl_atomic64 *slot = pawl_hapax_slot_(l, mine);
 
 	pawl_store_release(slot, value); /* [S] I2 */
 	pawl_notify(slot, value, how);
 }
 
 /* Requires the context of the acquire that holds *l; any thread may call. */
-static inline void pawl_hapax_release(struct pawl_hapax_core *l,
-				      struct pawl_hapax_context *context,
-				      enum pawl_wait how)
+static inline void pawl_hapax_release_(struct pawl_hapax_core *l,
+				       struct pawl_hapax_context *context,
+				       enum pawl_wait how)
 {
 	uint64_t mine = context->hapax;
 
 	pawl_store_release(&l->depart, mine); /* [R] I2 */
-	pawl_hapax_post(l, mine, mine, how);
+	pawl_hapax_post_(l, mine, mine, how);
 }
 
 PAWL_FACE_CONTEXT(hapax);

@@ -33,7 +33,7 @@ static inline uint64_t pawl_hapax_draw(void)
 	uint64_t hapax = self->next_hapax;
 
 	if (__builtin_expect((hapax & within_block) == 0, false))
-		hapax = pawl_hapax_block();
+		hapax = pawl_hapax_block_();
 	self->next_hapax = hapax + 1;
 	return hapax;
 }
@@ -43,7 +43,7 @@ static inline uint64_t pawl_hapax_draw(void)
  * salted with the lock so that locks which move in step do not collide. 17
  * puts neighbouring blocks on different lines.
  */
-static inline size_t pawl_hapax_index(const struct pawl_hapax_core *l, uint64_t hapax)
+static inline size_t pawl_hapax_index_(const struct pawl_hapax_core *l, uint64_t hapax)
 {
 	uint64_t zone = hapax >> PAWL_HAPAX_BLOCK_BITS;
 
@@ -54,8 +54,8 @@ static inline size_t pawl_hapax_index(const struct pawl_hapax_core *l, uint64_t 
  * Returns true, owning *l, if it was free; never waits and never queues. Both
  * locks share it: while hand-overs bypass depart, arrive differs from it.
  */
-static inline bool pawl_hapax_try_acquire(struct pawl_hapax_core *l,
-					  struct pawl_hapax_context *context)
+static inline bool pawl_hapax_try_acquire_(struct pawl_hapax_core *l,
+					   struct pawl_hapax_context *context)
 {
 	uint64_t last = pawl_load_acquire(&l->depart); /* [A] */
 

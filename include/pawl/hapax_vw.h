@@ -58,20 +58,20 @@ struct pawl_hapax_vw_context {
 #define PAWL_HAPAX_VW_INIT PAWL_ZERO
 
 /* Where the successor of `hapax` waits. */
-static inline pawl_atomic64 *pawl_hapax_vw_slot(const struct pawl_hapax_core *l,
-						uint64_t hapax)
+static inline pawl_atomic64 *pawl_hapax_vw_slot_(const struct pawl_hapax_core *l,
+						 uint64_t hapax)
 {
 	pawl_atomic64 *slots;
 
-	pawl_raw_find(pawl_hapax_vw_slots, slots);
-	return &slots[pawl_hapax_index(l, hapax)];
+	pawl_raw_find(pawl_hapax_vw_slots_, slots);
+	return &slots[pawl_hapax_index_(l, hapax)];
 }
 
 /* Waits until `ahead` has departed, or has handed the lock to us. */
-static inline void pawl_hapax_vw_wait(struct pawl_hapax_core *l, uint64_t ahead,
-				      enum pawl_wait how)
+static inline void pawl_hapax_vw_wait_(struct pawl_hapax_core *l, uint64_t ahead,
+				       enum pawl_wait how)
 {
-	pawl_atomic64 *slot = pawl_hapax_vw_slot(l, ahead);
+	pawl_atomic64 *slot = pawl_hapax_vw_slot_(l, ahead);
 
 	if (pawl_cas_seq_cst(slot, 0, ahead)) {		      /* [W1] I1 */
 		if (pawl_load_seq_cst(&l->depart) == ahead) { /* [W2] [A] I4 */
@@ -89,13 +89,13 @@ static inline void pawl_hapax_vw_wait(struct pawl_hapax_core *l, uint64_t ahead,
 			return;
 		}
 	}
-	pawl_hapax_wait(l, ahead, how);
+	pawl_hapax_wait_(l, ahead, how);
 }
 
 /* Waits its turn, then owns *l. Not recursive. */
-static inline void pawl_hapax_vw_acquire(struct pawl_hapax_vw_core *l,
-					 struct pawl_hapax_vw_context *context,
-					 enum pawl_wait how)
+static inline void pawl_hapax_vw_acquire_(struct pawl_hapax_vw_core *l,
+					  struct pawl_hapax_vw_context *context,
+					  enum pawl_wait how)
 {
 	uint64_t mine = pawl_hapax_draw();
 	/* Relaxed: only says whom to wait for; [A] or [B] does the ordering. */
@@ -103,31 +103,31 @@ static inline void pawl_hapax_vw_acquire(struct pawl_hapax_vw_core *l,
 
 	if (__builtin_expect(pawl_load_acquire(&l->body.depart) != ahead,
 			     false)) /* [A] */
-		pawl_hapax_vw_wait(&l->body, ahead, how);
+		pawl_hapax_vw_wait_(&l->body, ahead, how);
 	context->episode.hapax = mine;
 }
 
 /* Returns true, owning *l, if it was free; never waits and never queues. */
-static inline bool pawl_hapax_vw_try_acquire(struct pawl_hapax_vw_core *l,
-					     struct pawl_hapax_vw_context *context)
+static inline bool pawl_hapax_vw_try_acquire_(struct pawl_hapax_vw_core *l,
+					      struct pawl_hapax_vw_context *context)
 {
-	return pawl_hapax_try_acquire(&l->body, &context->episode);
+	return pawl_hapax_try_acquire_(&l->body, &context->episode);
 }
 
 /* Requires the context of the acquire that holds *l; any thread may call. */
-static inline void pawl_hapax_vw_release(struct pawl_hapax_vw_core *l,
-					 struct pawl_hapax_vw_context *context,
-					 enum pawl_wait how)
+static inline void pawl_hapax_vw_release_(struct pawl_hapax_vw_core *l,
+					  struct pawl_hapax_vw_context *context,
+					  enum pawl_wait how)
 {
 	uint64_t mine = context->episode.hapax;
-	pawl_atomic64 *slot = pawl_hapax_vw_slot(&l->body, mine);
+	pawl_atomic64 *slot = pawl_hapax_vw_slot_(&l->body, mine);
 
 	if (pawl_cas_release(slot, mine, 0)) { /* [S] I1 */
 		pawl_notify(slot, 0, how);
 		return;
 	}
 	pawl_store_seq_cst(&l->body.depart, mine); /* [U1] [R] I3 */
-	pawl_hapax_post(&l->body, mine, mine, how);
+	pawl_hapax_post_(&l->body, mine, mine, how);
 	/* A waiter that was late for [S] and early for [U1] is let in here. */
 	if (pawl_load_seq_cst(slot) == mine && /* [U2] I4 */
 	    pawl_cas_release(slot, mine, 0))   /* [S] */

@@ -46,71 +46,71 @@ struct PAWL_CAPABILITY pawl_hemlock {
 #define PAWL_HEMLOCK_INIT PAWL_ZERO
 
 /* Joins the queue; returns the predecessor's grant word, NULL if first. */
-static inline pawl_atomic64 *pawl_hemlock_enter(struct pawl_hemlock *l,
-						pawl_atomic64 *grant)
+static inline pawl_atomic64 *pawl_hemlock_enter_(struct pawl_hemlock *l,
+						 pawl_atomic64 *grant)
 {
 	return (pawl_atomic64 *)pawl_pointer(
 		pawl_exchange_acq_rel(&l->tail, pawl_address(grant))); /* [T] */
 }
 
 /* Joins the queue if it is empty. */
-static inline bool pawl_hemlock_enter_if_empty(struct pawl_hemlock *l,
-					       pawl_atomic64 *grant)
+static inline bool pawl_hemlock_enter_if_empty_(struct pawl_hemlock *l,
+						pawl_atomic64 *grant)
 {
 	return pawl_cas_acq_rel(&l->tail, 0, pawl_address(grant)); /* [T] */
 }
 
 /* Leaves the queue if nobody is behind. */
-static inline bool pawl_hemlock_leave_if_last(struct pawl_hemlock *l,
-					      pawl_atomic64 *grant)
+static inline bool pawl_hemlock_leave_if_last_(struct pawl_hemlock *l,
+					       pawl_atomic64 *grant)
 {
 	return pawl_cas_release(&l->tail, pawl_address(grant), 0); /* [F] */
 }
 
 /* The lock's name in a grant word. */
-static inline uint64_t pawl_hemlock_name(const struct pawl_hemlock *l)
+static inline uint64_t pawl_hemlock_name_(const struct pawl_hemlock *l)
 {
 	return pawl_address(l);
 }
 
-static inline void pawl_hemlock_acquire_grant(struct pawl_hemlock *l,
-					      pawl_atomic64 *grant, enum pawl_wait how)
+static inline void pawl_hemlock_acquire_grant_(struct pawl_hemlock *l,
+					       pawl_atomic64 *grant, enum pawl_wait how)
 {
-	pawl_atomic64 *ahead = pawl_hemlock_enter(l, grant);
+	pawl_atomic64 *ahead = pawl_hemlock_enter_(l, grant);
 
 	if (__builtin_expect(ahead == NULL, true))
 		return;
-	pawl_await_eq_acquire(ahead, pawl_hemlock_name(l), how); /* [A] */
-	pawl_store_release(ahead, 0);				 /* [C] I3 */
+	pawl_await_eq_acquire(ahead, pawl_hemlock_name_(l), how); /* [A] */
+	pawl_store_release(ahead, 0);				  /* [C] I3 */
 	pawl_notify(ahead, 0, how);
 }
 
-static inline void pawl_hemlock_release_grant(struct pawl_hemlock *l,
-					      pawl_atomic64 *grant, enum pawl_wait how)
+static inline void pawl_hemlock_release_grant_(struct pawl_hemlock *l,
+					       pawl_atomic64 *grant, enum pawl_wait how)
 {
-	if (__builtin_expect(pawl_hemlock_leave_if_last(l, grant), true))
+	if (__builtin_expect(pawl_hemlock_leave_if_last_(l, grant), true))
 		return;
-	pawl_store_release(grant, pawl_hemlock_name(l)); /* [R] I2 */
-	pawl_notify(grant, pawl_hemlock_name(l), how);
+	pawl_store_release(grant, pawl_hemlock_name_(l)); /* [R] I2 */
+	pawl_notify(grant, pawl_hemlock_name_(l), how);
 	pawl_await_eq_acquire(grant, 0, how); /* [E] I3 */
 }
 
 /* Waits its turn, then owns *l. Not recursive. */
-static inline void pawl_hemlock_acquire(struct pawl_hemlock *l, enum pawl_wait how)
+static inline void pawl_hemlock_acquire_(struct pawl_hemlock *l, enum pawl_wait how)
 {
-	pawl_hemlock_acquire_grant(l, &pawl_self()->grant, how);
+	pawl_hemlock_acquire_grant_(l, &pawl_self()->grant, how);
 }
 
 /* Returns true, owning *l, if it was free; never waits and never queues. */
-static inline bool pawl_hemlock_try_acquire(struct pawl_hemlock *l)
+static inline bool pawl_hemlock_try_acquire_(struct pawl_hemlock *l)
 {
-	return pawl_hemlock_enter_if_empty(l, &pawl_self()->grant);
+	return pawl_hemlock_enter_if_empty_(l, &pawl_self()->grant);
 }
 
 /* Requires the caller to own *l. */
-static inline void pawl_hemlock_release(struct pawl_hemlock *l, enum pawl_wait how)
+static inline void pawl_hemlock_release_(struct pawl_hemlock *l, enum pawl_wait how)
 {
-	pawl_hemlock_release_grant(l, &pawl_self()->grant, how);
+	pawl_hemlock_release_grant_(l, &pawl_self()->grant, how);
 }
 
 PAWL_FACE(hemlock);
@@ -126,22 +126,25 @@ struct pawl_hemlock_scope {
 
 #define PAWL_HEMLOCK_SCOPE_INIT PAWL_ZERO
 
+/* Waits its turn, spinning, then owns *l. */
 static inline void pawl_hemlock_scope_lock(struct pawl_hemlock *l,
 					   struct pawl_hemlock_scope *scope)
 {
-	pawl_hemlock_acquire_grant(l, &scope->grant, PAWL_SPIN);
+	pawl_hemlock_acquire_grant_(l, &scope->grant, PAWL_SPIN);
 }
 
+/* Returns true, owning *l, if it was free; never waits. */
 static inline bool pawl_hemlock_scope_trylock(struct pawl_hemlock *l,
 					      struct pawl_hemlock_scope *scope)
 {
-	return pawl_hemlock_enter_if_empty(l, &scope->grant);
+	return pawl_hemlock_enter_if_empty_(l, &scope->grant);
 }
 
+/* Requires the caller to own *l by this scope. */
 static inline void pawl_hemlock_scope_unlock(struct pawl_hemlock *l,
 					     struct pawl_hemlock_scope *scope)
 {
-	pawl_hemlock_release_grant(l, &scope->grant, PAWL_SPIN);
+	pawl_hemlock_release_grant_(l, &scope->grant, PAWL_SPIN);
 }
 
 #endif /* PAWL_HEMLOCK_H */

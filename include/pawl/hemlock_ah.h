@@ -37,28 +37,28 @@ struct PAWL_CAPABILITY pawl_hemlock_ah {
 #define PAWL_HEMLOCK_AH_INIT PAWL_ZERO
 
 /* Waits its turn, then owns *l. Not recursive. */
-static inline void pawl_hemlock_ah_acquire(struct pawl_hemlock_ah *l, enum pawl_wait how)
+static inline void pawl_hemlock_ah_acquire_(struct pawl_hemlock_ah *l, enum pawl_wait how)
 {
-	pawl_atomic64 *ahead = pawl_hemlock_enter(&l->queue, &pawl_self()->grant);
+	pawl_atomic64 *ahead = pawl_hemlock_enter_(&l->queue, &pawl_self()->grant);
 
 	if (__builtin_expect(ahead != NULL, false))
-		pawl_hemlock_ctr_wait(&l->queue, ahead, how);
+		pawl_hemlock_ctr_wait_(&l->queue, ahead, how);
 }
 
 /* Returns true, owning *l, if it was free; never waits and never queues. */
-static inline bool pawl_hemlock_ah_try_acquire(struct pawl_hemlock_ah *l)
+static inline bool pawl_hemlock_ah_try_acquire_(struct pawl_hemlock_ah *l)
 {
-	return pawl_hemlock_enter_if_empty(&l->queue, &pawl_self()->grant);
+	return pawl_hemlock_enter_if_empty_(&l->queue, &pawl_self()->grant);
 }
 
 /* Requires the caller to own *l, and *l to stay allocated until it returns. */
-static inline void pawl_hemlock_ah_release(struct pawl_hemlock_ah *l, enum pawl_wait how)
+static inline void pawl_hemlock_ah_release_(struct pawl_hemlock_ah *l, enum pawl_wait how)
 {
 	pawl_atomic64 *grant = &pawl_self()->grant;
 
-	pawl_store_release(grant, pawl_hemlock_name(&l->queue)); /* [R] I2 */
-	pawl_notify(grant, pawl_hemlock_name(&l->queue), how);
-	if (__builtin_expect(pawl_hemlock_leave_if_last(&l->queue, grant), true))
+	pawl_store_release(grant, pawl_hemlock_name_(&l->queue)); /* [R] I2 */
+	pawl_notify(grant, pawl_hemlock_name_(&l->queue), how);
+	if (__builtin_expect(pawl_hemlock_leave_if_last_(&l->queue, grant), true))
 		pawl_store_relaxed(grant, 0); /* Relaxed: nobody looks (I2) */
 	else
 		pawl_await_eq_rmw_acquire(grant, 0, how); /* [E] I3 */

@@ -53,10 +53,10 @@ struct pawl_chain_element {
 
 /* Pushes the list first..last, which is the caller's, onto a chain; returns
  * what it came to lie on. */
-static inline uint64_t pawl_chain_push(pawl_atomic64 *chain,
-				       struct pawl_chain_element *first,
-				       struct pawl_chain_element *last,
-				       enum pawl_wait how)
+static inline uint64_t pawl_chain_push_(pawl_atomic64 *chain,
+					struct pawl_chain_element *first,
+					struct pawl_chain_element *last,
+					enum pawl_wait how)
 {
 	uint64_t top;
 
@@ -73,9 +73,9 @@ static inline uint64_t pawl_chain_push(pawl_atomic64 *chain,
  * Removes from our own chain, and returns, the element that waits for `name`;
  * it is there or on its way (I2).
  */
-static inline struct pawl_chain_element *pawl_chain_take(pawl_atomic64 *chain,
-							 uint64_t name,
-							 enum pawl_wait how)
+static inline struct pawl_chain_element *pawl_chain_take_(pawl_atomic64 *chain,
+							  uint64_t name,
+							  enum pawl_wait how)
 {
 	uint64_t seen = 0;
 
@@ -98,7 +98,7 @@ static inline struct pawl_chain_element *pawl_chain_take(pawl_atomic64 *chain,
 		}
 		/* Put back alone, the rest is old news to wait out; put back
 		 * onto newcomers, it hides them: look again at once. */
-		if (last == NULL || pawl_chain_push(chain, first, last, how) != 0)
+		if (last == NULL || pawl_chain_push_(chain, first, last, how) != 0)
 			seen = 0;
 		else
 			seen = pawl_address(first);
@@ -108,39 +108,39 @@ static inline struct pawl_chain_element *pawl_chain_take(pawl_atomic64 *chain,
 }
 
 /* Waits its turn, then owns *l. Not recursive. */
-static inline void pawl_hemlock_chain_acquire(struct pawl_hemlock_chain *l,
-					      enum pawl_wait how)
+static inline void pawl_hemlock_chain_acquire_(struct pawl_hemlock_chain *l,
+					       enum pawl_wait how)
 {
-	pawl_atomic64 *ahead = pawl_hemlock_enter(&l->queue, &pawl_self()->chain);
+	pawl_atomic64 *ahead = pawl_hemlock_enter_(&l->queue, &pawl_self()->chain);
 
 	if (__builtin_expect(ahead != NULL, false)) {
 		struct pawl_chain_element me = {
 			PAWL_ZERO,
 			NULL,
-			pawl_hemlock_name(&l->queue),
+			pawl_hemlock_name_(&l->queue),
 		};
 
-		pawl_chain_push(ahead, &me, &me, how);
+		pawl_chain_push_(ahead, &me, &me, how);
 		pawl_await_ne_acquire(&me.ready, 0, how); /* [A] I4 */
 	}
 }
 
 /* Returns true, owning *l, if it was free; never waits and never queues. */
-static inline bool pawl_hemlock_chain_try_acquire(struct pawl_hemlock_chain *l)
+static inline bool pawl_hemlock_chain_try_acquire_(struct pawl_hemlock_chain *l)
 {
-	return pawl_hemlock_enter_if_empty(&l->queue, &pawl_self()->chain);
+	return pawl_hemlock_enter_if_empty_(&l->queue, &pawl_self()->chain);
 }
 
 /* Requires the caller to own *l. */
-static inline void pawl_hemlock_chain_release(struct pawl_hemlock_chain *l,
-					      enum pawl_wait how)
+static inline void pawl_hemlock_chain_release_(struct pawl_hemlock_chain *l,
+					       enum pawl_wait how)
 {
 	pawl_atomic64 *chain = &pawl_self()->chain;
 	struct pawl_chain_element *next;
 
-	if (__builtin_expect(pawl_hemlock_leave_if_last(&l->queue, chain), true))
+	if (__builtin_expect(pawl_hemlock_leave_if_last_(&l->queue, chain), true))
 		return;
-	next = pawl_chain_take(chain, pawl_hemlock_name(&l->queue), how);
+	next = pawl_chain_take_(chain, pawl_hemlock_name_(&l->queue), how);
 	pawl_store_release(&next->ready, 1); /* [R] I4 */
 	pawl_notify(&next->ready, 1, how);
 }

@@ -34,46 +34,46 @@ struct PAWL_CAPABILITY pawl_hemlock_ctr {
 
 /* Takes the grant of *l out of the predecessor's word. Also hemlock-ah's and
  * hemlock-oh2's way to wait. */
-static inline void pawl_hemlock_ctr_wait(struct pawl_hemlock *l, pawl_atomic64 *ahead,
-					 enum pawl_wait how)
+static inline void pawl_hemlock_ctr_wait_(struct pawl_hemlock *l, pawl_atomic64 *ahead,
+					  enum pawl_wait how)
 {
-	pawl_await_cas_acq_rel(ahead, pawl_hemlock_name(l), 0, how); /* [A] I3 */
+	pawl_await_cas_acq_rel(ahead, pawl_hemlock_name_(l), 0, how); /* [A] I3 */
 	pawl_notify(ahead, 0, how);
 }
 
 /* Hands *l to the successor, and waits until it was taken. */
-static inline void pawl_hemlock_ctr_pass(struct pawl_hemlock *l, pawl_atomic64 *grant,
-					 enum pawl_wait how)
+static inline void pawl_hemlock_ctr_pass_(struct pawl_hemlock *l, pawl_atomic64 *grant,
+					  enum pawl_wait how)
 {
-	pawl_store_release(grant, pawl_hemlock_name(l)); /* [R] I2 */
-	pawl_notify(grant, pawl_hemlock_name(l), how);
+	pawl_store_release(grant, pawl_hemlock_name_(l)); /* [R] I2 */
+	pawl_notify(grant, pawl_hemlock_name_(l), how);
 	pawl_await_eq_rmw_acquire(grant, 0, how); /* [E] I3 */
 }
 
 /* Waits its turn, then owns *l. Not recursive. */
-static inline void pawl_hemlock_ctr_acquire(struct pawl_hemlock_ctr *l,
-					    enum pawl_wait how)
+static inline void pawl_hemlock_ctr_acquire_(struct pawl_hemlock_ctr *l,
+					     enum pawl_wait how)
 {
-	pawl_atomic64 *ahead = pawl_hemlock_enter(&l->queue, &pawl_self()->grant);
+	pawl_atomic64 *ahead = pawl_hemlock_enter_(&l->queue, &pawl_self()->grant);
 
 	if (__builtin_expect(ahead != NULL, false))
-		pawl_hemlock_ctr_wait(&l->queue, ahead, how);
+		pawl_hemlock_ctr_wait_(&l->queue, ahead, how);
 }
 
 /* Returns true, owning *l, if it was free; never waits and never queues. */
-static inline bool pawl_hemlock_ctr_try_acquire(struct pawl_hemlock_ctr *l)
+static inline bool pawl_hemlock_ctr_try_acquire_(struct pawl_hemlock_ctr *l)
 {
-	return pawl_hemlock_enter_if_empty(&l->queue, &pawl_self()->grant);
+	return pawl_hemlock_enter_if_empty_(&l->queue, &pawl_self()->grant);
 }
 
 /* Requires the caller to own *l. */
-static inline void pawl_hemlock_ctr_release(struct pawl_hemlock_ctr *l,
-					    enum pawl_wait how)
+static inline void pawl_hemlock_ctr_release_(struct pawl_hemlock_ctr *l,
+					     enum pawl_wait how)
 {
 	pawl_atomic64 *grant = &pawl_self()->grant;
 
-	if (__builtin_expect(!pawl_hemlock_leave_if_last(&l->queue, grant), false))
-		pawl_hemlock_ctr_pass(&l->queue, grant, how);
+	if (__builtin_expect(!pawl_hemlock_leave_if_last_(&l->queue, grant), false))
+		pawl_hemlock_ctr_pass_(&l->queue, grant, how);
 }
 
 PAWL_FACE(hemlock_ctr);

@@ -41,40 +41,40 @@ struct PAWL_CAPABILITY pawl_hemlock_oh1 {
 
 #define PAWL_HEMLOCK_OH1_INIT PAWL_ZERO
 
-static inline uint64_t pawl_hemlock_oh1_hint(const struct pawl_hemlock_oh1 *l)
+static inline uint64_t pawl_hemlock_oh1_hint_(const struct pawl_hemlock_oh1 *l)
 {
-	return pawl_hemlock_name(&l->queue) | 1;
+	return pawl_hemlock_name_(&l->queue) | 1;
 }
 
 /* Waits its turn, then owns *l. Not recursive. */
-static inline void pawl_hemlock_oh1_acquire(struct pawl_hemlock_oh1 *l,
-					    enum pawl_wait how)
+static inline void pawl_hemlock_oh1_acquire_(struct pawl_hemlock_oh1 *l,
+					     enum pawl_wait how)
 {
-	pawl_atomic64 *ahead = pawl_hemlock_enter(&l->queue, &pawl_self()->hinted_grant);
+	pawl_atomic64 *ahead = pawl_hemlock_enter_(&l->queue, &pawl_self()->hinted_grant);
 
 	if (__builtin_expect(ahead == NULL, true))
 		return;
 	/* Relaxed: a hint; if there is no room for it, so be it (I3). */
-	pawl_cas_relaxed(ahead, 0, pawl_hemlock_oh1_hint(l));
-	pawl_hemlock_ctr_wait(&l->queue, ahead, how);
+	pawl_cas_relaxed(ahead, 0, pawl_hemlock_oh1_hint_(l));
+	pawl_hemlock_ctr_wait_(&l->queue, ahead, how);
 }
 
 /* Returns true, owning *l, if it was free; never waits and never queues. */
-static inline bool pawl_hemlock_oh1_try_acquire(struct pawl_hemlock_oh1 *l)
+static inline bool pawl_hemlock_oh1_try_acquire_(struct pawl_hemlock_oh1 *l)
 {
-	return pawl_hemlock_enter_if_empty(&l->queue, &pawl_self()->hinted_grant);
+	return pawl_hemlock_enter_if_empty_(&l->queue, &pawl_self()->hinted_grant);
 }
 
 /* Requires the caller to own *l. */
-static inline void pawl_hemlock_oh1_release(struct pawl_hemlock_oh1 *l,
-					    enum pawl_wait how)
+static inline void pawl_hemlock_oh1_release_(struct pawl_hemlock_oh1 *l,
+					     enum pawl_wait how)
 {
 	pawl_atomic64 *grant = &pawl_self()->hinted_grant;
-	uint64_t name = pawl_hemlock_name(&l->queue);
+	uint64_t name = pawl_hemlock_name_(&l->queue);
 
 	/* Relaxed: a hint is true whenever it is seen (I3). */
-	if (pawl_load_relaxed(grant) != pawl_hemlock_oh1_hint(l) &&
-	    pawl_hemlock_leave_if_last(&l->queue, grant))
+	if (pawl_load_relaxed(grant) != pawl_hemlock_oh1_hint_(l) &&
+	    pawl_hemlock_leave_if_last_(&l->queue, grant))
 		return;
 	pawl_store_release(grant, name); /* [R] I2 */
 	pawl_notify(grant, name, how);

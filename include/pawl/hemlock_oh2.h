@@ -30,32 +30,32 @@ struct PAWL_CAPABILITY pawl_hemlock_oh2 {
 #define PAWL_HEMLOCK_OH2_INIT PAWL_ZERO
 
 /* Waits its turn, then owns *l. Not recursive. */
-static inline void pawl_hemlock_oh2_acquire(struct pawl_hemlock_oh2 *l,
-					    enum pawl_wait how)
+static inline void pawl_hemlock_oh2_acquire_(struct pawl_hemlock_oh2 *l,
+					     enum pawl_wait how)
 {
-	pawl_atomic64 *ahead = pawl_hemlock_enter(&l->queue, &pawl_self()->grant);
+	pawl_atomic64 *ahead = pawl_hemlock_enter_(&l->queue, &pawl_self()->grant);
 
 	if (__builtin_expect(ahead != NULL, false))
-		pawl_hemlock_ctr_wait(&l->queue, ahead, how);
+		pawl_hemlock_ctr_wait_(&l->queue, ahead, how);
 }
 
 /* Returns true, owning *l, if it was free; never waits and never queues. */
-static inline bool pawl_hemlock_oh2_try_acquire(struct pawl_hemlock_oh2 *l)
+static inline bool pawl_hemlock_oh2_try_acquire_(struct pawl_hemlock_oh2 *l)
 {
-	return pawl_hemlock_enter_if_empty(&l->queue, &pawl_self()->grant);
+	return pawl_hemlock_enter_if_empty_(&l->queue, &pawl_self()->grant);
 }
 
 /* Requires the caller to own *l. */
-static inline void pawl_hemlock_oh2_release(struct pawl_hemlock_oh2 *l,
-					    enum pawl_wait how)
+static inline void pawl_hemlock_oh2_release_(struct pawl_hemlock_oh2 *l,
+					     enum pawl_wait how)
 {
 	pawl_atomic64 *grant = &pawl_self()->grant;
 
 	/* Relaxed: our own name, or a successor's (see Order). */
 	if (pawl_load_relaxed(&l->queue.tail) == pawl_address(grant) &&
-	    pawl_hemlock_leave_if_last(&l->queue, grant)) /* I1 */
+	    pawl_hemlock_leave_if_last_(&l->queue, grant)) /* I1 */
 		return;
-	pawl_hemlock_ctr_pass(&l->queue, grant, how);
+	pawl_hemlock_ctr_pass_(&l->queue, grant, how);
 }
 
 PAWL_FACE(hemlock_oh2);

@@ -40,41 +40,41 @@ struct PAWL_CAPABILITY pawl_hemlock_overlap {
 #define PAWL_HEMLOCK_OVERLAP_INIT PAWL_ZERO
 
 /* Waits its turn, then owns *l. Not recursive. */
-static inline void pawl_hemlock_overlap_acquire(struct pawl_hemlock_overlap *l,
-						enum pawl_wait how)
+static inline void pawl_hemlock_overlap_acquire_(struct pawl_hemlock_overlap *l,
+						 enum pawl_wait how)
 {
 	pawl_atomic64 *grant = &pawl_self()->overlap_grant;
 
 	/* Relaxed: [T] passes on what we read here (I4). */
-	pawl_await_ne_relaxed(grant, pawl_hemlock_name(&l->queue), how);
-	pawl_hemlock_acquire_grant(&l->queue, grant, how);
+	pawl_await_ne_relaxed(grant, pawl_hemlock_name_(&l->queue), how);
+	pawl_hemlock_acquire_grant_(&l->queue, grant, how);
 }
 
 /* Returns true, owning *l, if it was free; never waits and never queues. */
-static inline bool pawl_hemlock_overlap_try_acquire(struct pawl_hemlock_overlap *l)
+static inline bool pawl_hemlock_overlap_try_acquire_(struct pawl_hemlock_overlap *l)
 {
 	pawl_atomic64 *grant = &pawl_self()->overlap_grant;
 
 	/* Relaxed: as above (I4). */
-	if (pawl_load_relaxed(grant) == pawl_hemlock_name(&l->queue))
+	if (pawl_load_relaxed(grant) == pawl_hemlock_name_(&l->queue))
 		return false; /* somebody waits, hence it is not free */
-	return pawl_hemlock_enter_if_empty(&l->queue, grant);
+	return pawl_hemlock_enter_if_empty_(&l->queue, grant);
 }
 
 /* Requires the caller to own *l. */
-static inline void pawl_hemlock_overlap_release(struct pawl_hemlock_overlap *l,
-						enum pawl_wait how)
+static inline void pawl_hemlock_overlap_release_(struct pawl_hemlock_overlap *l,
+						 enum pawl_wait how)
 {
 	struct pawl_thread *self = pawl_self();
 	pawl_atomic64 *grant = &self->overlap_grant;
 
-	if (__builtin_expect(pawl_hemlock_leave_if_last(&l->queue, grant), true))
+	if (__builtin_expect(pawl_hemlock_leave_if_last_(&l->queue, grant), true))
 		return;
 	pawl_at_thread_exit(); /* I5 */
 	/* Relaxed: [R] comes after the 0 in the mailbox's own order (I3). */
 	pawl_await_eq_relaxed(grant, 0, how);
-	pawl_store_release(grant, pawl_hemlock_name(&l->queue)); /* [R] I2 */
-	pawl_notify(grant, pawl_hemlock_name(&l->queue), how);
+	pawl_store_release(grant, pawl_hemlock_name_(&l->queue)); /* [R] I2 */
+	pawl_notify(grant, pawl_hemlock_name_(&l->queue), how);
 	if (__builtin_expect(self->exited, false))
 		pawl_await_eq_acquire(grant, 0, how); /* [E] I5 */
 }

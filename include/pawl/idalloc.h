@@ -56,6 +56,7 @@ static inline size_t pawl_idalloc_get_batch(struct pawl_idalloc *a, uint32_t *id
 	return pawl_slots_get_batch(&a->slots, ids, n);
 }
 
+/* The caller has these ids, and no longer afterwards. */
 static inline void pawl_idalloc_put_batch(struct pawl_idalloc *a, const uint32_t *ids,
 					  size_t n)
 {

@@ -129,11 +129,11 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-struct pawl_lease_handle *pawl_lease_self_slow(void) __attribute__((cold));
-enum pawl_lease_result pawl_lease_acquire_slow(struct pawl_lease *l,
-					       struct pawl_lease_handle *h)
+struct pawl_lease_handle *pawl_lease_self_slow_(void) __attribute__((cold));
+enum pawl_lease_result pawl_lease_acquire_slow_(struct pawl_lease *l,
+						struct pawl_lease_handle *h)
 	__attribute__((noinline));
-enum pawl_lease_result pawl_lease_nested(struct pawl_lease_handle *h)
+enum pawl_lease_result pawl_lease_nested_(struct pawl_lease_handle *h)
 	__attribute__((cold));
 
 /* As pawl_lease_acquire, and breaks a lease that is bound elsewhere. */
@@ -172,12 +172,15 @@ void pawl_lease_open(struct pawl_lease *l);
 /* Fixes the mode before the first use: 0, EBUSY, or ENOTSUP if it is not to be
  * had here. Otherwise PAWL_LEASE_MODE is asked, and then the system. */
 int pawl_lease_choose(enum pawl_lease_mode mode);
+/* The mode, which is fixed from now on. */
 enum pawl_lease_mode pawl_lease_mode(void);
+/* Its name, as in PAWL_LEASE_MODE. */
 const char *pawl_lease_mode_name(enum pawl_lease_mode mode);
 
 /* One more than the greatest pawl_lease_id there can be. */
 unsigned pawl_lease_ids(void);
 
+/* What happened in this process so far. */
 void pawl_lease_get_stats(struct pawl_lease_stats *stats);
 
 #pragma GCC visibility pop
@@ -193,7 +196,7 @@ static inline struct pawl_lease_handle *pawl_lease_self(void)
 {
 	struct pawl_lease_handle *h = pawl_self()->lease;
 
-	return __builtin_expect(h != NULL, true) ? h : pawl_lease_self_slow();
+	return __builtin_expect(h != NULL, true) ? h : pawl_lease_self_slow_();
 }
 
 /* What a lease would be bound to now, for choosing one: a CPU, a concurrency id,
@@ -215,7 +218,7 @@ static inline enum pawl_lease_result pawl_lease_acquire(struct pawl_lease *l,
 
 	/* Relaxed: only this thread stores to it (I5). */
 	if (__builtin_expect(pawl_load_relaxed(&h->flag) != 0, false))
-		return pawl_lease_nested(h);
+		return pawl_lease_nested_(h);
 	pawl_store_release(&h->flag, pawl_address(l)); /* [F] */
 	pawl_bare_light_fence();		       /* [B] */
 	cpu = pawl_cpu_now(h->told);
@@ -228,7 +231,7 @@ static inline enum pawl_lease_result pawl_lease_acquire(struct pawl_lease *l,
 				      cpu << PAWL_LEASE_LESSEE_BITS),
 			     true))
 		return PAWL_LEASE_OK;
-	return pawl_lease_acquire_slow(l, h);
+	return pawl_lease_acquire_slow_(l, h);
 }
 
 /* Requires the caller to be inside *l. */

@@ -8,7 +8,7 @@
  * Source     Mellor-Crummey & Scott, ACM TOCS 9(1), 1991, section 2.4.
  * Departs    from it: nodes come from a list that each thread keeps (Hemlock
  *            paper, section 5.1); whoever brings a node uses
- *            pawl_mcs_acquire_node and pawl_mcs_release_node.
+ *            pawl_mcs_acquire_node_ and pawl_mcs_release_node_.
  * Cost       lock 1 RMW, unlock 1 RMW; 16 bytes (core 8), 0 = free; one node
  *            of 128 bytes for each lock held or waited for.
  *
@@ -49,8 +49,8 @@ struct pawl_mcs_context {
 #define PAWL_MCS_INIT PAWL_ZERO
 
 /* Waits its turn; *node is the lock's until the matching release returns. */
-static inline void pawl_mcs_acquire_node(struct pawl_mcs_core *l, struct pawl_node *node,
-					 enum pawl_wait how)
+static inline void pawl_mcs_acquire_node_(struct pawl_mcs_core *l, struct pawl_node *node,
+					  enum pawl_wait how)
 {
 	struct pawl_node *ahead;
 
@@ -66,8 +66,8 @@ static inline void pawl_mcs_acquire_node(struct pawl_mcs_core *l, struct pawl_no
 }
 
 /* Hands on to the next in line; *node is the caller's again on return. */
-static inline void pawl_mcs_release_node(struct pawl_mcs_core *l, struct pawl_node *node,
-					 enum pawl_wait how)
+static inline void pawl_mcs_release_node_(struct pawl_mcs_core *l, struct pawl_node *node,
+					  enum pawl_wait how)
 {
 	uint64_t next = pawl_load_acquire(&node->next); /* [N] */
 	struct pawl_node *behind;
@@ -83,34 +83,34 @@ static inline void pawl_mcs_release_node(struct pawl_mcs_core *l, struct pawl_no
 }
 
 /* Waits its turn, then owns *l. Not recursive. */
-static inline void pawl_mcs_acquire(struct pawl_mcs_core *l,
-				    struct pawl_mcs_context *context, enum pawl_wait how)
+static inline void pawl_mcs_acquire_(struct pawl_mcs_core *l,
+				     struct pawl_mcs_context *context, enum pawl_wait how)
 {
-	context->node = pawl_node_get();
-	pawl_mcs_acquire_node(l, context->node, how);
+	context->node = pawl_node_get_();
+	pawl_mcs_acquire_node_(l, context->node, how);
 }
 
 /* Returns true, owning *l, if it was free; never waits and never queues. */
-static inline bool pawl_mcs_try_acquire(struct pawl_mcs_core *l,
-					struct pawl_mcs_context *context)
+static inline bool pawl_mcs_try_acquire_(struct pawl_mcs_core *l,
+					 struct pawl_mcs_context *context)
 {
-	struct pawl_node *node = pawl_node_get();
+	struct pawl_node *node = pawl_node_get_();
 
 	pawl_store_relaxed(&node->next, 0); /* Relaxed: published by [T] */
 	if (pawl_cas_acq_rel(&l->tail, 0, pawl_address(node))) { /* [T] */
 		context->node = node;
 		return true;
 	}
-	pawl_node_put(node);
+	pawl_node_put_(node);
 	return false;
 }
 
 /* Requires the context of the acquire that holds *l; any thread may call. */
-static inline void pawl_mcs_release(struct pawl_mcs_core *l,
-				    struct pawl_mcs_context *context, enum pawl_wait how)
+static inline void pawl_mcs_release_(struct pawl_mcs_core *l,
+				     struct pawl_mcs_context *context, enum pawl_wait how)
 {
-	pawl_mcs_release_node(l, context->node, how);
-	pawl_node_put(context->node);
+	pawl_mcs_release_node_(l, context->node, how);
+	pawl_node_put_(context->node);
 }
 
 PAWL_FACE_CONTEXT(mcs);

@@ -64,14 +64,14 @@ struct PAWL_CAPABILITY pawl_mutex {
 extern "C" {
 #endif
 #pragma GCC visibility push(default)
-void pawl_mutex_lock_slow(struct pawl_mutex *m) __attribute__((cold));
+void pawl_mutex_lock_slow_(struct pawl_mutex *m) __attribute__((cold));
 /* Not cold, both: every unlock while others wait. */
-void pawl_mutex_unlock_slow(struct pawl_mutex *m);
+void pawl_mutex_unlock_slow_(struct pawl_mutex *m);
 /* Counts an unlock; true if it was the head's turn, who owns m now. */
-bool pawl_mutex_hand_over(struct pawl_mutex *m);
-void pawl_mutex_wake(const struct pawl_mutex *m) __attribute__((cold));
+bool pawl_mutex_hand_over_(struct pawl_mutex *m);
+void pawl_mutex_wake_(const struct pawl_mutex *m) __attribute__((cold));
 
-int pawl_mutex_lock_until(struct pawl_mutex *m, int clock, const struct timespec *time)
+int pawl_mutex_lock_until_(struct pawl_mutex *m, int clock, const struct timespec *time)
 	__attribute__((cold));
 #pragma GCC visibility pop
 #ifdef __cplusplus
@@ -79,17 +79,17 @@ int pawl_mutex_lock_until(struct pawl_mutex *m, int clock, const struct timespec
 #endif
 
 /* Who holds a mutex that this thread holds. */
-static inline uint64_t pawl_mutex_me(void)
+static inline uint64_t pawl_mutex_me_(void)
 {
 	return pawl_address(pawl_self());
 }
 
 /* Takes *m if it looks free and is. */
-static inline bool pawl_mutex_take(struct pawl_mutex *m)
+static inline bool pawl_mutex_take_(struct pawl_mutex *m)
 {
 	/* Relaxed: spares a write that would fail; [A] decides. */
 	return pawl_load_relaxed(&m->word) == 0 &&
-	       pawl_cas_acquire(&m->word, 0, pawl_mutex_me()); /* [A] */
+	       pawl_cas_acquire(&m->word, 0, pawl_mutex_me_()); /* [A] */
 }
 
 /* Returns true, owning *m, if it was free; never waits and never queues. */
@@ -98,7 +98,7 @@ PAWL_NOTED bool pawl_mutex_trylock(struct pawl_mutex *m) PAWL_TRIES(m)
 	bool taken;
 
 	pawl_note_locking(m, "mutex", true);
-	taken = pawl_mutex_take(m);
+	taken = pawl_mutex_take_(m);
 	pawl_note_locked(m, taken);
 	return taken;
 }
@@ -107,9 +107,9 @@ PAWL_NOTED bool pawl_mutex_trylock(struct pawl_mutex *m) PAWL_TRIES(m)
 PAWL_NOTED void pawl_mutex_lock(struct pawl_mutex *m) PAWL_ACQUIRES(m)
 {
 	pawl_note_locking(m, "mutex", false);
-	if (__builtin_expect(!pawl_cas_acquire(&m->word, 0, pawl_mutex_me()), /* [A] */
+	if (__builtin_expect(!pawl_cas_acquire(&m->word, 0, pawl_mutex_me_()), /* [A] */
 			     false))
-		pawl_mutex_lock_slow(m);
+		pawl_mutex_lock_slow_(m);
 	pawl_note_locked(m, true);
 }
 
@@ -124,8 +124,8 @@ PAWL_NOTED int pawl_mutex_timedlock(struct pawl_mutex *m, int clock,
 	int error = 0;
 
 	pawl_note_locking(m, "mutex", true);
-	if (!pawl_mutex_take(m))
-		error = pawl_mutex_lock_until(m, clock, time);
+	if (!pawl_mutex_take_(m))
+		error = pawl_mutex_lock_until_(m, clock, time);
 	pawl_note_locked(m, error == 0);
 	return error;
 }
@@ -137,13 +137,13 @@ PAWL_NOTED void pawl_mutex_unlock(struct pawl_mutex *m) PAWL_RELEASES(m)
 	/* Relaxed: I2 allows for one unlock that misses it; and word does not
 	 * change while it is ours. */
 	if (__builtin_expect(pawl_load_relaxed(&m->due) != 0 ||
-				     pawl_load_relaxed(&m->word) != pawl_mutex_me(),
+				     pawl_load_relaxed(&m->word) != pawl_mutex_me_(),
 			     false)) {
-		pawl_mutex_unlock_slow(m);
+		pawl_mutex_unlock_slow_(m);
 	} else {
 		pawl_store_release(&m->word, 0); /* [R] */
-		if (pawl_parked_near(m))
-			pawl_mutex_wake(m);
+		if (pawl_parked_near_(m))
+			pawl_mutex_wake_(m);
 	}
 	pawl_note_unlocked(m);
 }

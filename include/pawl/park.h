@@ -48,15 +48,15 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-extern struct pawl_bucket pawl_buckets[];
+extern struct pawl_bucket pawl_buckets_[];
 
-/* Polls *w for a while, then sleeps until some pawl_unpark(w, v) comes with a
+/* Polls *w for a while, then sleeps until some pawl_unpark_(w, v) comes with a
  * v that fits. May return early for no reason. */
-void pawl_park(const pawl_atomic64 *w, enum pawl_until until, uint64_t value)
+void pawl_park_(const pawl_atomic64 *w, enum pawl_until until, uint64_t value)
 	__attribute__((cold));
 
 /* Wakes who waits on w for what `value` satisfies. */
-void pawl_unpark(const pawl_atomic64 *w, uint64_t value) __attribute__((cold));
+void pawl_unpark_(const pawl_atomic64 *w, uint64_t value) __attribute__((cold));
 
 #pragma GCC visibility pop
 #ifdef __cplusplus
@@ -64,23 +64,23 @@ void pawl_unpark(const pawl_atomic64 *w, uint64_t value) __attribute__((cold));
 #endif
 
 /* Neighbouring words fall into different buckets. */
-static inline struct pawl_bucket *pawl_bucket_of(const volatile void *address)
+static inline struct pawl_bucket *pawl_bucket_of_(const volatile void *address)
 {
 	struct pawl_bucket *buckets;
 
-	pawl_raw_find(pawl_buckets, buckets);
+	pawl_raw_find(pawl_buckets_, buckets);
 	return &buckets[pawl_hash(pawl_raw_place(address), PAWL_BUCKET_BITS)];
 }
 
 /* The waker's look at the table, after its store: true if there may be a
  * sleeper (P1, P2). */
-static inline bool pawl_parked_near(const volatile void *address)
+static inline bool pawl_parked_near_(const volatile void *address)
 {
 	if (!PAWL_PARKS) /* in a program that is checked nobody sleeps */
 		return false;
 	pawl_bare_light_fence(); /* [L] */
 	/* Relaxed: [L] and its partner order it after the caller's store. */
-	return __builtin_expect(pawl_load_relaxed(&pawl_bucket_of(address)->wanted) != 0,
+	return __builtin_expect(pawl_load_relaxed(&pawl_bucket_of_(address)->wanted) != 0,
 				false);
 }
 

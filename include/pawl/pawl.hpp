@@ -342,14 +342,14 @@ class condition_variable : detail::uncopied
 				   pawl_wait how) noexcept PAWL_UNSEEN \
 	{                                                              \
 		pawl_note_locking(l, #id, false);                      \
-		pawl_##id##_acquire(&l->core, &c, how);                \
+		pawl_##id##_acquire_(&l->core, &c, how);               \
 		pawl_note_locked(l, true);                             \
 	}                                                              \
 	PAWL_HPP_CALL void release(::pawl_##id *l, context &c,         \
 				   pawl_wait how) noexcept PAWL_UNSEEN \
 	{                                                              \
 		pawl_note_unlocking(l, #id);                           \
-		pawl_##id##_release(&l->core, &c, how);                \
+		pawl_##id##_release_(&l->core, &c, how);               \
 		pawl_note_unlocked(l);                                 \
 	}
 

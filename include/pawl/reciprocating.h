@@ -64,23 +64,23 @@ struct pawl_reciprocating_context {
 enum { PAWL_RECIPROCATING_LOCKED = 1 };
 
 /* Pushes our element, its gate closed; returns what was on top, 0 if free. */
-static inline uint64_t pawl_reciprocating_arrive(pawl_atomic64 *arrivals,
-						 struct pawl_element *mine)
+static inline uint64_t pawl_reciprocating_arrive_(pawl_atomic64 *arrivals,
+						  struct pawl_element *mine)
 {
 	pawl_store_relaxed(&mine->gate, 0); /* Relaxed: published by [T] */
 	return pawl_exchange_acq_rel(arrivals, pawl_address(mine)); /* [T] */
 }
 
 /* Opens an element's gate: its thread owns the lock from here on. */
-static inline void pawl_reciprocating_admit(struct pawl_element *next, uint64_t end,
-					    enum pawl_wait how)
+static inline void pawl_reciprocating_admit_(struct pawl_element *next, uint64_t end,
+					     enum pawl_wait how)
 {
 	pawl_store_release(&next->gate, end); /* [R] */
 	pawl_notify(&next->gate, end, how);
 }
 
 /* The end mark that a context stands for. */
-static inline uint64_t pawl_reciprocating_end(uint64_t end)
+static inline uint64_t pawl_reciprocating_end_(uint64_t end)
 {
 	return end != 0 ? end : pawl_address(&pawl_self()->element);
 }
@@ -89,8 +89,8 @@ static inline uint64_t pawl_reciprocating_end(uint64_t end)
  * At the end of a segment: unlocks if nobody has arrived, and returns NULL;
  * else detaches the arrivals, and returns the first of the new segment.
  */
-static inline struct pawl_element *pawl_reciprocating_turn(pawl_atomic64 *arrivals,
-							   uint64_t end)
+static inline struct pawl_element *pawl_reciprocating_turn_(pawl_atomic64 *arrivals,
+							    uint64_t end)
 {
 	if (__builtin_expect(pawl_cas_release(arrivals, end, 0), true)) /* [F] */
 		return NULL;
@@ -99,12 +99,12 @@ static inline struct pawl_element *pawl_reciprocating_turn(pawl_atomic64 *arriva
 }
 
 /* Waits its turn, then owns *l. Not recursive. */
-static inline void pawl_reciprocating_acquire(struct pawl_reciprocating_core *l,
-					      struct pawl_reciprocating_context *context,
-					      enum pawl_wait how)
+static inline void pawl_reciprocating_acquire_(struct pawl_reciprocating_core *l,
+					       struct pawl_reciprocating_context *context,
+					       enum pawl_wait how)
 {
 	struct pawl_element *mine = &pawl_self()->element;
-	uint64_t top = pawl_reciprocating_arrive(&l->arrivals, mine);
+	uint64_t top = pawl_reciprocating_arrive_(&l->arrivals, mine);
 	uint64_t next = 0, end = 0;
 
 	if (__builtin_expect(top != 0, false)) {
@@ -120,26 +120,26 @@ static inline void pawl_reciprocating_acquire(struct pawl_reciprocating_core *l,
 }
 
 /* Returns true, owning *l, if it was free; never waits and never queues. */
-static inline bool pawl_reciprocating_try_acquire(
+static inline bool pawl_reciprocating_try_acquire_(
 	struct pawl_reciprocating_core *l, struct pawl_reciprocating_context *context)
 {
 	context->next = NULL;
 	context->end = 0;
-	return pawl_cas_acquire(&l->arrivals, 0, pawl_reciprocating_end(0)); /* [T] */
+	return pawl_cas_acquire(&l->arrivals, 0, pawl_reciprocating_end_(0)); /* [T] */
 }
 
 /* Requires the acquirer's context; only the thread that acquired may call. */
-static inline void pawl_reciprocating_release(struct pawl_reciprocating_core *l,
-					      struct pawl_reciprocating_context *context,
-					      enum pawl_wait how)
+static inline void pawl_reciprocating_release_(struct pawl_reciprocating_core *l,
+					       struct pawl_reciprocating_context *context,
+					       enum pawl_wait how)
 {
 	struct pawl_element *next = context->next;
-	uint64_t end = pawl_reciprocating_end(context->end);
+	uint64_t end = pawl_reciprocating_end_(context->end);
 
 	if (next == NULL)
-		next = pawl_reciprocating_turn(&l->arrivals, end);
+		next = pawl_reciprocating_turn_(&l->arrivals, end);
 	if (next != NULL)
-		pawl_reciprocating_admit(next, end, how);
+		pawl_reciprocating_admit_(next, end, how);
 }
 
 PAWL_FACE_RARE_CONTEXT(reciprocating);

@@ -70,7 +70,7 @@ static inline __attribute__((cold)) void pawl_reciprocating_fair_wait_(
 
 		pawl_store_relaxed(&mine->gate, 0); /* Relaxed: published by [R] */
 		first->aside = pawl_address(mine);
-		pawl_reciprocating_admit(first, end, how);	  /* [R] */
+		pawl_reciprocating_admit_(first, end, how);	  /* [R] */
 		end = pawl_await_ne_acquire(&mine->gate, 0, how); /* [A] */
 		next = mine->next;				  /* I4: in now */
 	}
@@ -80,12 +80,12 @@ static inline __attribute__((cold)) void pawl_reciprocating_fair_wait_(
 }
 
 /* Waits its turn, then owns *l. Not recursive. */
-static inline void pawl_reciprocating_fair_acquire(
+static inline void pawl_reciprocating_fair_acquire_(
 	struct pawl_reciprocating_fair_core *l,
 	struct pawl_reciprocating_fair_context *context, enum pawl_wait how)
 {
 	struct pawl_element *mine = &pawl_self()->element;
-	uint64_t top = pawl_reciprocating_arrive(&l->arrivals, mine);
+	uint64_t top = pawl_reciprocating_arrive_(&l->arrivals, mine);
 
 	if (__builtin_expect(top != 0, false)) {
 		pawl_reciprocating_fair_wait_(mine, top, context, how);
@@ -97,27 +97,27 @@ static inline void pawl_reciprocating_fair_acquire(
 }
 
 /* Returns true, owning *l, if it was free; never waits and never queues. */
-static inline bool pawl_reciprocating_fair_try_acquire(
+static inline bool pawl_reciprocating_fair_try_acquire_(
 	struct pawl_reciprocating_fair_core *l,
 	struct pawl_reciprocating_fair_context *context)
 {
 	context->next = NULL;
 	context->end = 0;
 	context->aside = NULL;
-	return pawl_cas_acquire(&l->arrivals, 0, pawl_reciprocating_end(0)); /* [T] */
+	return pawl_cas_acquire(&l->arrivals, 0, pawl_reciprocating_end_(0)); /* [T] */
 }
 
 /* Requires the acquirer's context; only the thread that acquired may call. */
-static inline void pawl_reciprocating_fair_release(
+static inline void pawl_reciprocating_fair_release_(
 	struct pawl_reciprocating_fair_core *l,
 	struct pawl_reciprocating_fair_context *context, enum pawl_wait how)
 {
 	struct pawl_element *next = context->next;
 	struct pawl_element *aside = context->aside;
-	uint64_t end = pawl_reciprocating_end(context->end);
+	uint64_t end = pawl_reciprocating_end_(context->end);
 
 	if (__builtin_expect(next == NULL && aside == NULL, true)) {
-		next = pawl_reciprocating_turn(&l->arrivals, end);
+		next = pawl_reciprocating_turn_(&l->arrivals, end);
 		if (__builtin_expect(next == NULL, true))
 			return;
 		next->aside = 0;
@@ -127,7 +127,7 @@ static inline void pawl_reciprocating_fair_release(
 	} else {
 		next->aside = pawl_address(aside);
 	}
-	pawl_reciprocating_admit(next, end, how);
+	pawl_reciprocating_admit_(next, end, how);
 }
 
 PAWL_FACE_RARE_CONTEXT(reciprocating_fair);

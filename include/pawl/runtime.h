@@ -17,16 +17,16 @@ extern "C" {
  * Waiting arrays of PAWL_WAITING_SLOTS, all zero at start. One for each protocol: the algorithms
  * read different things into a slot and must never share one.
  */
-extern pawl_atomic64 pawl_twa_slots[];
-extern pawl_atomic64 pawl_hapax_slots[];
-extern pawl_atomic64 pawl_hapax_vw_slots[];
+extern pawl_atomic64 pawl_twa_slots_[];
+extern pawl_atomic64 pawl_hapax_slots_[];
+extern pawl_atomic64 pawl_hapax_vw_slots_[];
 
 /*
  * Returns a value that is not 0, and that nobody else has or will be given; nor
  * those that follow it, up to the next multiple of 1 << PAWL_HAPAX_BLOCK_BITS.
  * Ends the process with a sentence when 64 bits are used up.
  */
-uint64_t pawl_hapax_block(void);
+uint64_t pawl_hapax_block_(void);
 
 /* Where blocks of values are counted: in one place, or by CPU, by NUMA node, or
  * wherever chance has it. */
@@ -47,10 +47,10 @@ struct pawl_hapax_gone {
 	__attribute__((aligned(64))) pawl_atomic64 guard; /* of the list */
 	struct pawl_node *first;
 };
-extern struct pawl_hapax_gone pawl_hapax_gone[];
+extern struct pawl_hapax_gone pawl_hapax_gone_[];
 
 /* Empties it, in the child of a fork. */
-void pawl_hapax_forget(void);
+void pawl_hapax_forget_(void);
 
 /*
  * Queue node of mcs and clh, and record of hapax. A thread keeps a list of free
@@ -68,16 +68,16 @@ struct pawl_node {
 enum { PAWL_NODES_KEPT = 64 };
 
 /* Returns a new node from the heap; ends the process if there is none. */
-struct pawl_node *pawl_node_new(void);
+struct pawl_node *pawl_node_new_(void);
 /* Gives a node back to the heap. */
-void pawl_node_free(struct pawl_node *node);
+void pawl_node_free_(struct pawl_node *node);
 
 /* Ends a thread's dealings with pawl: waits for mailboxes that others still
  * have to empty, and frees its nodes. Called by the back end. */
-void pawl_thread_exit(struct pawl_thread *self);
+void pawl_thread_exit_(struct pawl_thread *self);
 
 /* Says on stderr which rule was broken, in one sentence, and aborts. */
-void pawl_die(const char *sentence) __attribute__((noreturn, cold));
+void pawl_die_(const char *sentence) __attribute__((noreturn, cold));
 
 #pragma GCC visibility pop
 #ifdef __cplusplus
@@ -85,22 +85,22 @@ void pawl_die(const char *sentence) __attribute__((noreturn, cold));
 #endif
 
 /* Where records of this lock's waiters are. */
-static inline struct pawl_hapax_gone *pawl_hapax_gone_of(const volatile void *lock)
+static inline struct pawl_hapax_gone *pawl_hapax_gone_of_(const volatile void *lock)
 {
 	struct pawl_hapax_gone *gone;
 
-	pawl_raw_find(pawl_hapax_gone, gone);
+	pawl_raw_find(pawl_hapax_gone_, gone);
 	return &gone[pawl_hash(pawl_address(lock), PAWL_GONE_BITS)];
 }
 
 /* Takes a node from this thread's list, or from the heap if that is empty. */
-static inline struct pawl_node *pawl_node_get(void)
+static inline struct pawl_node *pawl_node_get_(void)
 {
 	struct pawl_thread *self = pawl_self();
 	struct pawl_node *node = self->free_nodes;
 
 	if (__builtin_expect(node == NULL, false))
-		return pawl_node_new();
+		return pawl_node_new_();
 	self->free_nodes = node->free_next;
 	return node;
 }
@@ -110,7 +110,7 @@ static inline struct pawl_node *pawl_node_get(void)
  * if no exit of this thread will empty it: it has never taken a node, or is past
  * its exit.
  */
-static inline void pawl_node_put(struct pawl_node *node)
+static inline void pawl_node_put_(struct pawl_node *node)
 {
 	struct pawl_thread *self = pawl_self();
 	struct pawl_node *first = self->free_nodes;
@@ -119,7 +119,7 @@ static inline void pawl_node_put(struct pawl_node *node)
 	if (__builtin_expect(!self->exit_arranged || self->exited ||
 				     depth > PAWL_NODES_KEPT,
 			     false)) {
-		pawl_node_free(node);
+		pawl_node_free_(node);
 		return;
 	}
 	node->free_depth = depth;

@@ -125,39 +125,39 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 /* `announced`: the slot that has the address in vain, or NULL. */
-void pawl_rwlock_read_slow(struct pawl_rwlock *l, pawl_atomic64 *announced);
-bool pawl_rwlock_read_try(struct pawl_rwlock *l, pawl_atomic64 *announced);
-int pawl_rwlock_read_until(struct pawl_rwlock *l, pawl_atomic64 *announced, int clock,
-			   const struct timespec *time);
-void pawl_rwlock_read_end(struct pawl_rwlock *l);
-void pawl_rwlock_write_slow(struct pawl_rwlock *l) __attribute__((cold));
-void pawl_rwlock_drain(struct pawl_rwlock *l) __attribute__((cold));
-bool pawl_rwlock_write_try(struct pawl_rwlock *l) __attribute__((cold));
-int pawl_rwlock_write_until(struct pawl_rwlock *l, int clock, const struct timespec *time)
-	__attribute__((cold));
+void pawl_rwlock_read_slow_(struct pawl_rwlock *l, pawl_atomic64 *announced);
+bool pawl_rwlock_read_try_(struct pawl_rwlock *l, pawl_atomic64 *announced);
+int pawl_rwlock_read_until_(struct pawl_rwlock *l, pawl_atomic64 *announced, int clock,
+			    const struct timespec *time);
+void pawl_rwlock_read_end_(struct pawl_rwlock *l);
+void pawl_rwlock_write_slow_(struct pawl_rwlock *l) __attribute__((cold));
+void pawl_rwlock_drain_(struct pawl_rwlock *l) __attribute__((cold));
+bool pawl_rwlock_write_try_(struct pawl_rwlock *l) __attribute__((cold));
+int pawl_rwlock_write_until_(struct pawl_rwlock *l, int clock,
+			     const struct timespec *time) __attribute__((cold));
 /* Both require the gate, and leave it to the caller to let go of it: counts in whoever is
  * in line; and says that *l was written, and puts back a form, too. */
-void pawl_rwlock_let_in(struct pawl_rwlock *l) __attribute__((cold));
-void pawl_rwlock_write_end(struct pawl_rwlock *l) __attribute__((cold));
+void pawl_rwlock_let_in_(struct pawl_rwlock *l) __attribute__((cold));
+void pawl_rwlock_write_end_(struct pawl_rwlock *l) __attribute__((cold));
 /* Wakes those who wait for the gate; uses addresses alone. */
-void pawl_rwlock_wake_gate(const struct pawl_rwlock *l) __attribute__((cold));
+void pawl_rwlock_wake_gate_(const struct pawl_rwlock *l) __attribute__((cold));
 /* Wakes the writer that waits for readers; likewise. */
-void pawl_rwlock_wake_writer(const struct pawl_rwlock *l) __attribute__((cold));
-void pawl_rwlock_to_reader(struct pawl_rwlock *l) __attribute__((cold));
+void pawl_rwlock_wake_writer_(const struct pawl_rwlock *l) __attribute__((cold));
+void pawl_rwlock_to_reader_(struct pawl_rwlock *l) __attribute__((cold));
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif
 
 /* Which slot of its record a thread tries first for *l. */
-static inline unsigned pawl_rwlock_home(const struct pawl_rwlock *l)
+static inline unsigned pawl_rwlock_home_(const struct pawl_rwlock *l)
 {
 	return (unsigned)pawl_hash(pawl_raw_place(l), PAWL_READS_BITS);
 }
 
 /* Announces a read of *l, which is biased, in a free slot: true if that is enough
  * (I1). */
-static inline bool pawl_rwlock_announce(struct pawl_rwlock *l, pawl_atomic64 *slot)
+static inline bool pawl_rwlock_announce_(struct pawl_rwlock *l, pawl_atomic64 *slot)
 {
 	pawl_store_release(slot, pawl_address(l));			/* [F] */
 	pawl_bare_light_fence();					/* [B] */
@@ -165,24 +165,25 @@ static inline bool pawl_rwlock_announce(struct pawl_rwlock *l, pawl_atomic64 *sl
 }
 
 /* The same of one that is fenced. */
-static inline bool pawl_rwlock_announce_fenced(struct pawl_rwlock *l, pawl_atomic64 *slot)
+static inline bool pawl_rwlock_announce_fenced_(struct pawl_rwlock *l,
+						pawl_atomic64 *slot)
 {
 	pawl_store_seq_cst(slot, pawl_address(l));			/* [S] */
 	return (pawl_load_seq_cst(&l->word) & PAWL_RWLOCK_FENCED) != 0; /* [S] */
 }
 
 /* What the gate's word is while this thread reads through it. */
-static inline uint64_t pawl_rwlock_reader(void)
+static inline uint64_t pawl_rwlock_reader_(void)
 {
-	return pawl_mutex_me() | PAWL_RWLOCK_READS;
+	return pawl_mutex_me_() | PAWL_RWLOCK_READS;
 }
 
 /* Reads *l through the gate, if that is free; the slot is, too. */
-static inline bool pawl_rwlock_pass_gate(struct pawl_rwlock *l, pawl_atomic64 *slot)
+static inline bool pawl_rwlock_pass_gate_(struct pawl_rwlock *l, pawl_atomic64 *slot)
 {
 	/* Relaxed: spares a write that would fail; [T] decides. */
 	if (pawl_load_relaxed(&l->gate.word) != 0 ||
-	    !pawl_cas_acquire(&l->gate.word, 0, pawl_rwlock_reader())) /* [T] */
+	    !pawl_cas_acquire(&l->gate.word, 0, pawl_rwlock_reader_())) /* [T] */
 		return false;
 	pawl_store_release(slot, pawl_address(l) | PAWL_RWLOCK_GATED); /* [F] */
 	return true;
@@ -193,7 +194,8 @@ static inline bool pawl_rwlock_pass_gate(struct pawl_rwlock *l, pawl_atomic64 *s
  * Otherwise *announced is the slot that must be taken back, or NULL. Now and then it
  * leaves a lock that is not biased to the runtime, which looks whether it should be.
  */
-static inline bool pawl_rwlock_read_fast(struct pawl_rwlock *l, pawl_atomic64 **announced)
+static inline bool pawl_rwlock_read_fast_(struct pawl_rwlock *l,
+					  pawl_atomic64 **announced)
 {
 	struct pawl_thread *self = pawl_self();
 	pawl_atomic64 *slot;
@@ -202,21 +204,21 @@ static inline bool pawl_rwlock_read_fast(struct pawl_rwlock *l, pawl_atomic64 **
 	*announced = NULL;
 	if (__builtin_expect(self->reads == NULL, false))
 		return false;
-	slot = &self->reads->slots[pawl_rwlock_home(l)];
+	slot = &self->reads->slots[pawl_rwlock_home_(l)];
 	/* Relaxed: says which way to try; and one's own slot. */
 	word = pawl_load_relaxed(&l->word);
 	if (__builtin_expect(pawl_load_relaxed(slot) != 0, false))
 		return false;
 	if (__builtin_expect((word & PAWL_RWLOCK_BIASED) != 0, true)) {
-		if (__builtin_expect(pawl_rwlock_announce(l, slot), true))
+		if (__builtin_expect(pawl_rwlock_announce_(l, slot), true))
 			return true;
 	} else {
 		if ((self->slow_reads + 1) % PAWL_RWLOCK_LOOK == 0)
 			return false;
 		self->slow_reads++;
 		if ((word & PAWL_RWLOCK_FENCED) == 0)
-			return pawl_rwlock_pass_gate(l, slot);
-		if (pawl_rwlock_announce_fenced(l, slot))
+			return pawl_rwlock_pass_gate_(l, slot);
+		if (pawl_rwlock_announce_fenced_(l, slot))
 			return true;
 	}
 	*announced = slot;
@@ -225,7 +227,7 @@ static inline bool pawl_rwlock_read_fast(struct pawl_rwlock *l, pawl_atomic64 **
 
 /* What TSan is told: readers happen after writers, and writers after all. */
 
-static inline void pawl_rwlock_note_read(struct pawl_rwlock *l, bool success)
+static inline void pawl_rwlock_note_read_(struct pawl_rwlock *l, bool success)
 {
 	pawl_note_end(l);
 	if (success)
@@ -238,9 +240,9 @@ static inline void pawl_rwlock_read_lock(struct pawl_rwlock *l) PAWL_ACQUIRES_SH
 	pawl_atomic64 *announced;
 
 	pawl_note_begin(l);
-	if (__builtin_expect(!pawl_rwlock_read_fast(l, &announced), false))
-		pawl_rwlock_read_slow(l, announced);
-	pawl_rwlock_note_read(l, true);
+	if (__builtin_expect(!pawl_rwlock_read_fast_(l, &announced), false))
+		pawl_rwlock_read_slow_(l, announced);
+	pawl_rwlock_note_read_(l, true);
 }
 
 /* Returns true, reading *l, unless a writer has it or waits for it; never waits. */
@@ -250,9 +252,9 @@ static inline bool pawl_rwlock_read_trylock(struct pawl_rwlock *l) PAWL_TRIES_SH
 	bool reads;
 
 	pawl_note_begin(l);
-	reads = pawl_rwlock_read_fast(l, &announced) ||
-		pawl_rwlock_read_try(l, announced);
-	pawl_rwlock_note_read(l, reads);
+	reads = pawl_rwlock_read_fast_(l, &announced) ||
+		pawl_rwlock_read_try_(l, announced);
+	pawl_rwlock_note_read_(l, reads);
 	return reads;
 }
 
@@ -268,36 +270,36 @@ static inline int pawl_rwlock_read_timedlock(struct pawl_rwlock *l, int clock,
 	int error = 0;
 
 	pawl_note_begin(l);
-	if (!pawl_rwlock_read_fast(l, &announced))
-		error = pawl_rwlock_read_until(l, announced, clock, time);
-	pawl_rwlock_note_read(l, error == 0);
+	if (!pawl_rwlock_read_fast_(l, &announced))
+		error = pawl_rwlock_read_until_(l, announced, clock, time);
+	pawl_rwlock_note_read_(l, error == 0);
 	return error;
 }
 
 /* Lets go of the gate. */
-static inline void pawl_rwlock_open(struct pawl_rwlock *l)
+static inline void pawl_rwlock_open_(struct pawl_rwlock *l)
 {
 	/* Relaxed: I2 of mutex.h allows for one unlock that misses it. */
 	if (__builtin_expect(pawl_load_relaxed(&l->gate.due) != 0, false) &&
-	    pawl_mutex_hand_over(&l->gate))
+	    pawl_mutex_hand_over_(&l->gate))
 		return;
 	pawl_store_release(&l->gate.word, 0); /* [U] */
-	if (pawl_parked_near(&l->gate))
-		pawl_rwlock_wake_gate(l);
+	if (pawl_parked_near_(&l->gate))
+		pawl_rwlock_wake_gate_(l);
 }
 
 /* Ends a read of this thread. */
 static inline void pawl_rwlock_read_unlock(struct pawl_rwlock *l) PAWL_RELEASES_SHARED(l)
 {
-	pawl_atomic64 *slot = &pawl_self()->reads->slots[pawl_rwlock_home(l)];
+	pawl_atomic64 *slot = &pawl_self()->reads->slots[pawl_rwlock_home_(l)];
 	uint64_t seen = pawl_load_relaxed(slot); /* Relaxed: one's own slot */
 
 	pawl_note_releasing(l);
 	pawl_note_begin(l);
 	if (__builtin_expect(seen == pawl_address(l), true)) {
 		pawl_store_release(slot, 0); /* [R] */
-		if (pawl_parked_near(l))
-			pawl_rwlock_wake_writer(l);
+		if (pawl_parked_near_(l))
+			pawl_rwlock_wake_writer_(l);
 	} else if (__builtin_expect(seen == (pawl_address(l) | PAWL_RWLOCK_GATED),
 				    true)) {
 		pawl_store_release(slot, 0); /* [R] */
@@ -306,35 +308,35 @@ static inline void pawl_rwlock_read_unlock(struct pawl_rwlock *l) PAWL_RELEASES_
 		if (__builtin_expect(
 			    (pawl_load_relaxed(&l->word) & PAWL_RWLOCK_WAITING) != 0,
 			    false))
-			pawl_rwlock_let_in(l);
-		pawl_rwlock_open(l);
+			pawl_rwlock_let_in_(l);
+		pawl_rwlock_open_(l);
 	} else {
-		pawl_rwlock_read_end(l);
+		pawl_rwlock_read_end_(l);
 	}
 	pawl_note_end(l);
 }
 
 /* Whether a word lets a writer in that has the gate (I3). */
-static inline bool pawl_rwlock_is_quiet(uint64_t word)
+static inline bool pawl_rwlock_is_quiet_(uint64_t word)
 {
 	return (word & ~(uint64_t)PAWL_RWLOCK_WRITTEN) == 0;
 }
 
 /* Takes the gate if it is free. */
-static inline bool pawl_rwlock_take_gate(struct pawl_rwlock *l)
+static inline bool pawl_rwlock_take_gate_(struct pawl_rwlock *l)
 {
-	return pawl_cas_seq_cst(&l->gate.word, 0, pawl_mutex_me()); /* [G] */
+	return pawl_cas_seq_cst(&l->gate.word, 0, pawl_mutex_me_()); /* [G] */
 }
 
 /* Waits until it has *l to itself. Not recursive. */
 PAWL_NOTED void pawl_rwlock_write_lock(struct pawl_rwlock *l) PAWL_ACQUIRES(l)
 {
 	pawl_note_locking(l, "rwlock", false);
-	if (__builtin_expect(!pawl_rwlock_take_gate(l), false))
-		pawl_rwlock_write_slow(l);
-	else if (__builtin_expect(!pawl_rwlock_is_quiet(pawl_load_seq_cst(&l->word)),
+	if (__builtin_expect(!pawl_rwlock_take_gate_(l), false))
+		pawl_rwlock_write_slow_(l);
+	else if (__builtin_expect(!pawl_rwlock_is_quiet_(pawl_load_seq_cst(&l->word)),
 				  false)) /* [G] */
-		pawl_rwlock_drain(l);
+		pawl_rwlock_drain_(l);
 	pawl_note_locked(l, true);
 }
 
@@ -344,9 +346,9 @@ PAWL_NOTED bool pawl_rwlock_write_trylock(struct pawl_rwlock *l) PAWL_TRIES(l)
 	bool writes;
 
 	pawl_note_locking(l, "rwlock", true);
-	writes = pawl_rwlock_take_gate(l) &&
-		 (pawl_rwlock_is_quiet(pawl_load_seq_cst(&l->word)) || /* [G] */
-		  pawl_rwlock_write_try(l));
+	writes = pawl_rwlock_take_gate_(l) &&
+		 (pawl_rwlock_is_quiet_(pawl_load_seq_cst(&l->word)) || /* [G] */
+		  pawl_rwlock_write_try_(l));
 	pawl_note_locked(l, writes);
 	return writes;
 }
@@ -358,7 +360,7 @@ PAWL_NOTED int pawl_rwlock_write_timedlock(struct pawl_rwlock *l, int clock,
 	int error;
 
 	pawl_note_locking(l, "rwlock", true);
-	error = pawl_rwlock_write_until(l, clock, time);
+	error = pawl_rwlock_write_until_(l, clock, time);
 	pawl_note_locked(l, error == 0);
 	return error;
 }
@@ -370,8 +372,8 @@ PAWL_NOTED void pawl_rwlock_write_unlock(struct pawl_rwlock *l) PAWL_RELEASES(l)
 	pawl_note_unlocking(l, "rwlock");
 	/* Relaxed: as in pawl_rwlock_read_unlock. */
 	if (__builtin_expect(pawl_load_relaxed(&l->word) != PAWL_RWLOCK_WRITTEN, false))
-		pawl_rwlock_write_end(l);
-	pawl_rwlock_open(l);
+		pawl_rwlock_write_end_(l);
+	pawl_rwlock_open_(l);
 	pawl_note_unlocked(l);
 }
 
@@ -380,7 +382,7 @@ PAWL_NOTED void pawl_rwlock_downgrade(struct pawl_rwlock *l)
 {
 	pawl_note_releasing(&l->barred);
 	pawl_note_unlocking(l, "rwlock");
-	pawl_rwlock_to_reader(l);
+	pawl_rwlock_to_reader_(l);
 	pawl_note_unlocked(l);
 }
 
@@ -388,7 +390,7 @@ PAWL_NOTED void pawl_rwlock_downgrade(struct pawl_rwlock *l)
 static inline bool pawl_rwlock_is_writer(const struct pawl_rwlock *l)
 {
 	/* Relaxed: nobody else stores this value, and only while it is so. */
-	return pawl_load_relaxed(&l->gate.word) == pawl_mutex_me();
+	return pawl_load_relaxed(&l->gate.word) == pawl_mutex_me_();
 }
 
 #endif /* PAWL_RWLOCK_H */

@@ -40,8 +40,8 @@ struct pawl_semaphore {
 #define PAWL_SEMAPHORE_INIT PAWL_ZERO
 
 /* Ours from now on, for somebody to post. */
-static inline void pawl_semaphore_took(struct pawl_semaphore *s,
-				       const struct pawl_hapax_context *context)
+static inline void pawl_semaphore_took_(struct pawl_semaphore *s,
+					const struct pawl_hapax_context *context)
 {
 	/* Relaxed: whoever posts knows by other means that the wait is over, or else
 	 * is told that it comes too early. */
@@ -53,8 +53,8 @@ static inline void pawl_semaphore_wait_as_(struct pawl_semaphore *s, enum pawl_w
 {
 	struct pawl_hapax_context context;
 
-	pawl_hapax_acquire(&s->core, &context, how);
-	pawl_semaphore_took(s, &context);
+	pawl_hapax_acquire_(&s->core, &context, how);
+	pawl_semaphore_took_(s, &context);
 }
 
 /* Takes the unit if it is there and nobody waits for it; never waits. */
@@ -62,23 +62,23 @@ static inline bool pawl_semaphore_trywait(struct pawl_semaphore *s)
 {
 	struct pawl_hapax_context context;
 
-	if (!pawl_hapax_try_acquire(&s->core, &context))
+	if (!pawl_hapax_try_acquire_(&s->core, &context))
 		return false;
-	pawl_semaphore_took(s, &context);
+	pawl_semaphore_took_(s, &context);
 	return true;
 }
 
 /* As wait, until the clock has reached the time; returns as
- * pawl_hapax_timed_acquire does. */
+ * pawl_hapax_timed_acquire_ does. */
 static inline int pawl_semaphore_timedwait_as_(struct pawl_semaphore *s,
 					       enum pawl_wait how, int clock,
 					       const struct timespec *time)
 {
 	struct pawl_hapax_context context;
-	int error = pawl_hapax_timed_acquire(&s->core, &context, how, clock, time);
+	int error = pawl_hapax_timed_acquire_(&s->core, &context, how, clock, time);
 
 	if (error == 0)
-		pawl_semaphore_took(s, &context);
+		pawl_semaphore_took_(s, &context);
 	return error;
 }
 
@@ -94,7 +94,7 @@ static inline int pawl_semaphore_post_as_(struct pawl_semaphore *s, enum pawl_wa
 
 	if (context.hapax == 0)
 		return EOVERFLOW;
-	pawl_hapax_release(&s->core, &context, how); /* I2 */
+	pawl_hapax_release_(&s->core, &context, how); /* I2 */
 	return 0;
 }
 

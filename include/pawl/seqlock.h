@@ -57,7 +57,8 @@ struct pawl_seqlock {
 /* Copies of `size` bytes to and from words, each word by itself. Reading is to be
  * fast: where the size is a constant, no loop is left of it. */
 
-static inline void pawl_seqlock_store(pawl_atomic64 *words, const void *from, size_t size)
+static inline void pawl_seqlock_store_(pawl_atomic64 *words, const void *from,
+				       size_t size)
 {
 	const char *bytes = (const char *)from;
 	uint64_t word;
@@ -73,7 +74,7 @@ static inline void pawl_seqlock_store(pawl_atomic64 *words, const void *from, si
 	}
 }
 
-static inline void pawl_seqlock_load(void *to, const pawl_atomic64 *words, size_t size)
+static inline void pawl_seqlock_load_(void *to, const pawl_atomic64 *words, size_t size)
 {
 	char *bytes = (char *)to;
 	uint64_t word;
@@ -89,12 +90,10 @@ static inline void pawl_seqlock_load(void *to, const pawl_atomic64 *words, size_
 	}
 }
 
-/*
- * Replaces the record and returns true; or returns false, having done nothing,
- * if another write is going on. Never waits. `how` is that of the readers.
- */
-static inline bool pawl_seqlock_write(struct pawl_seqlock *s, pawl_atomic64 *words,
-				      const void *from, size_t size, enum pawl_wait how)
+/* As below; `how` is that of the readers. */
+static inline bool pawl_seqlock_write_as_(struct pawl_seqlock *s, pawl_atomic64 *words,
+					  const void *from, size_t size,
+					  enum pawl_wait how)
 {
 	uint64_t before = pawl_load_acquire(&s->last); /* [A] */
 	uint64_t mine;
@@ -107,7 +106,7 @@ static inline bool pawl_seqlock_write(struct pawl_seqlock *s, pawl_atomic64 *wor
 	if (!pawl_cas_relaxed(&s->first, before, mine))
 		return false;
 	pawl_release_fence(); /* [F] */
-	pawl_seqlock_store(words, from, size);
+	pawl_seqlock_store_(words, from, size);
 	pawl_store_release(&s->last, mine); /* [R] */
 	pawl_notify(&s->last, mine, how);
 	return true;
@@ -122,7 +121,7 @@ static inline bool pawl_seqlock_look(const struct pawl_seqlock *s,
 				     uint64_t *version)
 {
 	*version = pawl_load_acquire(&s->last); /* [A] */
-	pawl_seqlock_load(to, words, size);
+	pawl_seqlock_load_(to, words, size);
 	pawl_acquire_fence(); /* [G] */
 	/* Relaxed: [G] keeps it behind the words (I3). */
 	return pawl_load_relaxed(&s->first) == *version;
@@ -138,13 +137,9 @@ static inline bool pawl_seqlock_try_read(const struct pawl_seqlock *s,
 	return pawl_seqlock_look(s, words, to, size, &version);
 }
 
-/*
- * Copies the record as one write left it. Tries again each time that a write
- * has ended meanwhile, so it ends unless writes never cease.
- */
-static inline void pawl_seqlock_read(const struct pawl_seqlock *s,
-				     const pawl_atomic64 *words, void *to, size_t size,
-				     enum pawl_wait how)
+static inline void pawl_seqlock_read_as_(const struct pawl_seqlock *s,
+					 const pawl_atomic64 *words, void *to,
+					 size_t size, enum pawl_wait how)
 {
 	uint64_t version;
 
@@ -153,6 +148,27 @@ static inline void pawl_seqlock_read(const struct pawl_seqlock *s,
 	while (!pawl_seqlock_look(s, words, to, size, &version))
 		/* Relaxed: the next look acquires what is there. */
 		(void)pawl_await_ne_relaxed(&s->last, version, how);
+}
+
+/*
+ * Replaces the record and returns true; or returns false, having done nothing,
+ * if another write is going on. Never waits.
+ */
+static inline bool pawl_seqlock_write(struct pawl_seqlock *s, pawl_atomic64 *words,
+				      const void *from, size_t size)
+{
+	return pawl_seqlock_write_as_(s, words, from, size, PAWL_PARK);
+}
+
+/*
+ * Copies the record as one write left it. Tries again each time that a write
+ * has ended meanwhile, so it ends unless writes never cease. Sleeps if a write
+ * takes long.
+ */
+static inline void pawl_seqlock_read(const struct pawl_seqlock *s,
+				     const pawl_atomic64 *words, void *to, size_t size)
+{
+	pawl_seqlock_read_as_(s, words, to, size, PAWL_PARK);
 }
 
 #endif /* PAWL_SEQLOCK_H */

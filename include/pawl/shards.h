@@ -116,6 +116,7 @@ extern "C" {
 /* Returns 0, or an errno. Takes address space for all ids, and memory for those
  * in use. */
 int pawl_shards_create(struct pawl_shards *p, const struct pawl_shards_plan *plan);
+/* Requires that nobody uses them any more; nothing is drained. */
 void pawl_shards_destroy(struct pawl_shards *p);
 
 /*
@@ -142,6 +143,7 @@ int pawl_shards_reclaim(struct pawl_shards *p);
 bool pawl_shards_frozen(struct pawl_shards *p, uint64_t ns, void (*look)(void *argument),
 			void *argument);
 
+/* What happened so far, here and with leases. */
 void pawl_shards_get_stats(struct pawl_shards *p, struct pawl_shards_stats *stats);
 
 /* How many leased shards have ever been used: those of pawl_shards_own(p, 0) and
@@ -152,11 +154,11 @@ uint64_t pawl_shards_used(const struct pawl_shards *p);
 void pawl_shards_contended(struct pawl_shards *p) __attribute__((cold));
 
 /* Slow paths of the functions below. */
-bool pawl_shards_begin_slow(struct pawl_lease_handle *h) __attribute__((cold));
-struct pawl_shard *pawl_shards_enter_slow(struct pawl_shards *p,
-					  struct pawl_lease_handle *h)
+bool pawl_shards_begin_slow_(struct pawl_lease_handle *h) __attribute__((cold));
+struct pawl_shard *pawl_shards_enter_slow_(struct pawl_shards *p,
+					   struct pawl_lease_handle *h)
 	__attribute__((cold, noinline));
-void pawl_shards_note_use(struct pawl_shards *p, struct pawl_shard *s)
+void pawl_shards_note_use_(struct pawl_shards *p, struct pawl_shard *s)
 	__attribute__((cold, noinline));
 
 #pragma GCC visibility pop
@@ -188,15 +190,16 @@ static inline struct pawl_shard *pawl_shards_enter(struct pawl_shards *p,
 			__builtin_unreachable(); /* spares the caller a test */
 		return s;
 	}
-	return pawl_shards_enter_slow(p, h);
+	return pawl_shards_enter_slow_(p, h);
 }
 
+/* Leaves a shard that was entered. */
 static inline void pawl_shards_exit(struct pawl_shards *p, struct pawl_shard *s,
 				    struct pawl_lease_handle *h)
 {
 	/* Relaxed: a hint of when to look; what is noted then has its own order. */
 	if (__builtin_expect(pawl_load_relaxed(&s->used) == 0, false))
-		pawl_shards_note_use(p, s);
+		pawl_shards_note_use_(p, s);
 	pawl_lease_release(&s->lease, h);
 }
 
@@ -216,9 +219,10 @@ static inline bool pawl_shards_begin(struct pawl_shards *p, struct pawl_lease_ha
 	/* Relaxed: the claim changes under the heavy fence (I7 of lease.h). */
 	if (__builtin_expect(pawl_load_relaxed(&h->claim) != PAWL_LEASE_NO_CLAIM, true))
 		return true;
-	return pawl_shards_begin_slow(h);
+	return pawl_shards_begin_slow_(h);
 }
 
+/* Ends what pawl_shards_begin began, if that said true. */
 static inline void pawl_shards_end(struct pawl_lease_handle *h)
 {
 	pawl_store_release(&h->flag, 0); /* [R] */

@@ -81,6 +81,7 @@ int pawl_shared_detach(struct pawl_shared *region);
 int pawl_shared_fd(const struct pawl_shared *region);
 /* The caller's own part of the region, aligned to 64 bytes. */
 void *pawl_shared_data(const struct pawl_shared *region);
+/* How large that is. */
 size_t pawl_shared_data_bytes(const struct pawl_shared *region);
 
 /*

@@ -84,10 +84,12 @@ extern "C" {
 
 /* Returns 0, or an errno; EINVAL if the limit is 0 or beyond PAWL_SLOTS_LIMIT - 1. */
 int pawl_slots_create(struct pawl_slots *a, enum pawl_shards_kind kind, uint64_t limit);
+/* Requires that nobody uses it any more, whoever holds slots. */
 void pawl_slots_destroy(struct pawl_slots *a);
 
-/* As often get or put; get returns how many it could. */
+/* As n calls of pawl_slots_get; returns how many slots there were. */
 size_t pawl_slots_get_batch(struct pawl_slots *a, uint32_t *slots, size_t n);
+/* As n calls of pawl_slots_put. */
 void pawl_slots_put_batch(struct pawl_slots *a, const uint32_t *slots, size_t n);
 
 /* One more than the greatest slot ever given out, rounded up to 64. */
@@ -103,10 +105,11 @@ void pawl_slots_each_idle(struct pawl_slots *a,
 			  void *argument);
 
 /* Slow paths of the functions below; s is entered, or NULL. */
-uint32_t pawl_slots_get_slow(struct pawl_slots *a, struct pawl_slots_shard *s,
-			     struct pawl_lease_handle *h) __attribute__((cold, noinline));
-void pawl_slots_put_slow(struct pawl_slots *a, uint32_t slot, struct pawl_slots_shard *s,
-			 struct pawl_lease_handle *h) __attribute__((cold, noinline));
+uint32_t pawl_slots_get_slow_(struct pawl_slots *a, struct pawl_slots_shard *s,
+			      struct pawl_lease_handle *h)
+	__attribute__((cold, noinline));
+void pawl_slots_put_slow_(struct pawl_slots *a, uint32_t slot, struct pawl_slots_shard *s,
+			  struct pawl_lease_handle *h) __attribute__((cold, noinline));
 
 #pragma GCC visibility pop
 #ifdef __cplusplus
@@ -115,25 +118,25 @@ void pawl_slots_put_slow(struct pawl_slots *a, uint32_t slot, struct pawl_slots_
 
 /* As pawl_shards_enter; and pawl_shards_shared. */
 
-static inline struct pawl_slots_shard *pawl_slots_enter(struct pawl_slots *a,
-							struct pawl_lease_handle *h)
+static inline struct pawl_slots_shard *pawl_slots_enter_(struct pawl_slots *a,
+							 struct pawl_lease_handle *h)
 {
 	return (struct pawl_slots_shard *)pawl_shards_enter(&a->shards, h);
 }
 
-static inline struct pawl_slots_shard *pawl_slots_shared(struct pawl_slots *a)
+static inline struct pawl_slots_shard *pawl_slots_shared_(struct pawl_slots *a)
 {
 	return (struct pawl_slots_shard *)pawl_shards_shared(&a->shards);
 }
 
 /* One compare-and-swap on a shared shard's list; false if it is empty, or there is no
  * working on lists now. */
-static inline bool pawl_slots_pop(struct pawl_slots *a, uint32_t *slot)
+static inline bool pawl_slots_pop_(struct pawl_slots *a, uint32_t *slot)
 {
 	struct pawl_lease_handle *h = pawl_lease_self();
 
 	while (pawl_shards_begin(&a->shards, h)) {
-		struct pawl_slots_shard *s = pawl_slots_shared(a);
+		struct pawl_slots_shard *s = pawl_slots_shared_(a);
 		uint64_t head = pawl_load_acquire(&s->state); /* [G] */
 		uint64_t top = head & PAWL_SLOTS_TOP, below;
 
@@ -159,12 +162,12 @@ static inline bool pawl_slots_pop(struct pawl_slots *a, uint32_t *slot)
 }
 
 /* As pop; false if the list is as long as may be. */
-static inline bool pawl_slots_push(struct pawl_slots *a, uint32_t slot)
+static inline bool pawl_slots_push_(struct pawl_slots *a, uint32_t slot)
 {
 	struct pawl_lease_handle *h = pawl_lease_self();
 
 	while (pawl_shards_begin(&a->shards, h)) {
-		struct pawl_slots_shard *s = pawl_slots_shared(a);
+		struct pawl_slots_shard *s = pawl_slots_shared_(a);
 		/* Relaxed, with the link: [P] publishes them. */
 		uint64_t head = pawl_load_relaxed(&s->state);
 
@@ -198,19 +201,19 @@ static inline bool pawl_slots_push(struct pawl_slots *a, uint32_t slot)
 static inline uint32_t pawl_slots_get(struct pawl_slots *a)
 {
 	struct pawl_lease_handle *h = pawl_lease_self();
-	struct pawl_slots_shard *s = pawl_slots_enter(a, h);
+	struct pawl_slots_shard *s = pawl_slots_enter_(a, h);
 	uint64_t n;
 	uint32_t slot;
 
 	if (__builtin_expect(s == NULL, false)) {
-		if (!a->shards.leased && pawl_slots_pop(a, &slot))
+		if (!a->shards.leased && pawl_slots_pop_(a, &slot))
 			return slot;
-		return pawl_slots_get_slow(a, NULL, h);
+		return pawl_slots_get_slow_(a, NULL, h);
 	}
 	/* Relaxed: the lease orders it. */
 	n = pawl_load_relaxed(&s->state);
 	if (__builtin_expect(n == 0, false))
-		return pawl_slots_get_slow(a, s, h);
+		return pawl_slots_get_slow_(a, s, h);
 	slot = s->slot[n - 1];
 	pawl_store_release(&s->state, n - 1); /* [C] */
 	pawl_shards_exit(&a->shards, &s->base, h);
@@ -221,18 +224,18 @@ static inline uint32_t pawl_slots_get(struct pawl_slots *a)
 static inline void pawl_slots_put(struct pawl_slots *a, uint32_t slot)
 {
 	struct pawl_lease_handle *h = pawl_lease_self();
-	struct pawl_slots_shard *s = pawl_slots_enter(a, h);
+	struct pawl_slots_shard *s = pawl_slots_enter_(a, h);
 	uint64_t n;
 
 	if (__builtin_expect(s == NULL, false)) {
-		if (a->shards.leased || !pawl_slots_push(a, slot))
-			pawl_slots_put_slow(a, slot, NULL, h);
+		if (a->shards.leased || !pawl_slots_push_(a, slot))
+			pawl_slots_put_slow_(a, slot, NULL, h);
 		return;
 	}
 	/* Relaxed: the lease orders it. */
 	n = pawl_load_relaxed(&s->state);
 	if (__builtin_expect(n == PAWL_SLOTS_CACHE, false)) {
-		pawl_slots_put_slow(a, slot, s, h);
+		pawl_slots_put_slow_(a, slot, s, h);
 		return;
 	}
 	s->slot[n] = slot;

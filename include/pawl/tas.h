@@ -31,19 +31,19 @@ struct PAWL_CAPABILITY pawl_tas {
 #define PAWL_TAS_INIT PAWL_ZERO
 
 /* Waits until it owns *l. Not recursive. */
-static inline void pawl_tas_acquire(struct pawl_tas *l, enum pawl_wait how)
+static inline void pawl_tas_acquire_(struct pawl_tas *l, enum pawl_wait how)
 {
 	pawl_await_cas_acquire(&l->held, 0, 1, how); /* [A] I1 */
 }
 
 /* Returns true, owning *l, if it was free; never waits. */
-static inline bool pawl_tas_try_acquire(struct pawl_tas *l)
+static inline bool pawl_tas_try_acquire_(struct pawl_tas *l)
 {
 	return pawl_cas_acquire(&l->held, 0, 1); /* [A] I1 */
 }
 
 /* Requires *l to be held; any thread may release it. */
-static inline void pawl_tas_release(struct pawl_tas *l, enum pawl_wait how)
+static inline void pawl_tas_release_(struct pawl_tas *l, enum pawl_wait how)
 {
 	pawl_store_release(&l->held, 0); /* [R] */
 	pawl_notify(&l->held, 0, how);

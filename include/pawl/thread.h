@@ -32,7 +32,7 @@
  *                         where the system keeps it up to date; told == NULL: by
  *                         asking the CPU, where it can be asked
  *   pawl_at_thread_exit() arranges that this thread's storage is tidied up by
- *                         pawl_thread_exit() before it goes away
+ *                         pawl_thread_exit_() before it goes away
  *   PAWL_WAITING_SLOTS    slots in each waiting array, a power of two
  *   PAWL_MUTEX_BYPASS     how many unlocks may pass over the head of a mutex's
  *                         queue; reached only by a head that cannot run, for one
@@ -97,7 +97,7 @@ struct pawl_thread {
 	uint32_t slow_reads;		 /* rwlock: of locks that were not biased */
 	char identity[2];		 /* tidex: only their addresses count */
 	bool exit_arranged;		 /* pawl_at_thread_exit was called */
-	bool exited;			 /* pawl_thread_exit has run */
+	bool exited;			 /* pawl_thread_exit_ has run */
 	char behind[64];		 /* others' storage is as far away */
 };
 

@@ -41,7 +41,7 @@ struct PAWL_CAPABILITY pawl_ticket {
 #define PAWL_TICKET_INIT PAWL_ZERO
 
 /* Waits its turn, then owns *l. Not recursive. */
-static inline void pawl_ticket_acquire(struct pawl_ticket *l, enum pawl_wait how)
+static inline void pawl_ticket_acquire_(struct pawl_ticket *l, enum pawl_wait how)
 {
 	/* Relaxed: a ticket need only be unique (I2); [A] does the ordering. */
 	uint64_t mine = pawl_fetch_add_relaxed(&l->next, 1);
@@ -50,7 +50,7 @@ static inline void pawl_ticket_acquire(struct pawl_ticket *l, enum pawl_wait how
 }
 
 /* Returns true, owning *l, if it was free; never waits and never queues. */
-static inline bool pawl_ticket_try_acquire(struct pawl_ticket *l)
+static inline bool pawl_ticket_try_acquire_(struct pawl_ticket *l)
 {
 	uint64_t turn = pawl_load_acquire(&l->serving); /* [A] */
 
@@ -62,7 +62,7 @@ static inline bool pawl_ticket_try_acquire(struct pawl_ticket *l)
 }
 
 /* Requires *l to be held; any thread may release it. */
-static inline void pawl_ticket_release(struct pawl_ticket *l, enum pawl_wait how)
+static inline void pawl_ticket_release_(struct pawl_ticket *l, enum pawl_wait how)
 {
 	uint64_t turn = pawl_load_relaxed(&l->serving); /* Relaxed: ours (I3) */
 

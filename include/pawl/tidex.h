@@ -48,9 +48,9 @@ struct pawl_tidex_context {
 #define PAWL_TIDEX_INIT PAWL_ZERO
 
 /* Waits its turn, then owns *l. Not recursive. */
-static inline void pawl_tidex_acquire(struct pawl_tidex_core *l,
-				      struct pawl_tidex_context *context,
-				      enum pawl_wait how)
+static inline void pawl_tidex_acquire_(struct pawl_tidex_core *l,
+				       struct pawl_tidex_context *context,
+				       enum pawl_wait how)
 {
 	uint64_t mine = pawl_address(&pawl_self()->identity[0]);
 	uint64_t ahead;
@@ -64,9 +64,9 @@ static inline void pawl_tidex_acquire(struct pawl_tidex_core *l,
 }
 
 /* Requires the acquirer's context; only the thread that acquired may call. */
-static inline void pawl_tidex_release(struct pawl_tidex_core *l,
-				      struct pawl_tidex_context *context,
-				      enum pawl_wait how)
+static inline void pawl_tidex_release_(struct pawl_tidex_core *l,
+				       struct pawl_tidex_context *context,
+				       enum pawl_wait how)
 {
 	pawl_store_release(&l->depart, context->identity); /* [R] I3 */
 	pawl_notify(&l->depart, context->identity, how);

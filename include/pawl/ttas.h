@@ -30,22 +30,22 @@ struct PAWL_CAPABILITY pawl_ttas {
 #define PAWL_TTAS_INIT PAWL_ZERO
 
 /* Returns true, owning *l, if it was free; never waits. */
-static inline bool pawl_ttas_try_acquire(struct pawl_ttas *l)
+static inline bool pawl_ttas_try_acquire_(struct pawl_ttas *l)
 {
 	return pawl_cas_acquire(&l->held, 0, 1); /* [A] I1 */
 }
 
 /* Waits until it owns *l. Not recursive. */
-static inline void pawl_ttas_acquire(struct pawl_ttas *l, enum pawl_wait how)
+static inline void pawl_ttas_acquire_(struct pawl_ttas *l, enum pawl_wait how)
 {
-	while (!pawl_ttas_try_acquire(l)) {
+	while (!pawl_ttas_try_acquire_(l)) {
 		/* Relaxed: only says when to try again; [A] does the ordering. */
 		pawl_await_eq_relaxed(&l->held, 0, how);
 	}
 }
 
 /* Requires *l to be held; any thread may release it. */
-static inline void pawl_ttas_release(struct pawl_ttas *l, enum pawl_wait how)
+static inline void pawl_ttas_release_(struct pawl_ttas *l, enum pawl_wait how)
 {
 	pawl_store_release(&l->held, 0); /* [R] */
 	pawl_notify(&l->held, 0, how);

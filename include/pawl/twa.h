@@ -49,20 +49,20 @@ struct PAWL_CAPABILITY pawl_twa {
 enum { PAWL_TWA_NEAR = 1 };
 
 /* 127 spreads neighbouring tickets over different lines (section 2). */
-static inline pawl_atomic64 *pawl_twa_slot(const struct pawl_twa *l, uint64_t ticket)
+static inline pawl_atomic64 *pawl_twa_slot_(const struct pawl_twa *l, uint64_t ticket)
 {
 	uint64_t hash = (ticket * 127) ^ pawl_address(l);
 	pawl_atomic64 *slots;
 
-	pawl_raw_find(pawl_twa_slots, slots);
+	pawl_raw_find(pawl_twa_slots_, slots);
 	return &slots[hash & (PAWL_WAITING_SLOTS - 1)];
 }
 
 /* Waits until at most PAWL_TWA_NEAR threads are ahead of ticket `mine`. */
-static inline void pawl_twa_wait_far(struct pawl_twa *l, uint64_t mine,
-				     enum pawl_wait how)
+static inline void pawl_twa_wait_far_(struct pawl_twa *l, uint64_t mine,
+				      enum pawl_wait how)
 {
-	pawl_atomic64 *slot = pawl_twa_slot(l, mine);
+	pawl_atomic64 *slot = pawl_twa_slot_(l, mine);
 	uint64_t hint = pawl_load_acquire(slot); /* [B] I5 */
 
 	/* Relaxed: decides only where to wait; [A] does the ordering. */
@@ -74,7 +74,7 @@ static inline void pawl_twa_wait_far(struct pawl_twa *l, uint64_t mine,
 }
 
 /* Waits its turn, then owns *l. Not recursive. */
-static inline void pawl_twa_acquire(struct pawl_twa *l, enum pawl_wait how)
+static inline void pawl_twa_acquire_(struct pawl_twa *l, enum pawl_wait how)
 {
 	/* Relaxed: a ticket need only be unique (I2); [A] does the ordering. */
 	uint64_t mine = pawl_fetch_add_relaxed(&l->next, 1);
@@ -83,12 +83,12 @@ static inline void pawl_twa_acquire(struct pawl_twa *l, enum pawl_wait how)
 	if (__builtin_expect(turn == mine, true))
 		return;
 	if (mine - turn > PAWL_TWA_NEAR)
-		pawl_twa_wait_far(l, mine, how);
+		pawl_twa_wait_far_(l, mine, how);
 	pawl_await_eq_acquire(&l->serving, mine, how); /* [A] I2 */
 }
 
 /* Returns true, owning *l, if it was free; never waits and never queues. */
-static inline bool pawl_twa_try_acquire(struct pawl_twa *l)
+static inline bool pawl_twa_try_acquire_(struct pawl_twa *l)
 {
 	uint64_t turn = pawl_load_acquire(&l->serving); /* [A] */
 
@@ -97,11 +97,11 @@ static inline bool pawl_twa_try_acquire(struct pawl_twa *l)
 }
 
 /* Requires *l to be held; any thread may release it. */
-static inline void pawl_twa_release(struct pawl_twa *l, enum pawl_wait how)
+static inline void pawl_twa_release_(struct pawl_twa *l, enum pawl_wait how)
 {
 	/* Relaxed: ours alone to write (I3). */
 	uint64_t turn = pawl_load_relaxed(&l->serving) + 1;
-	pawl_atomic64 *slot = pawl_twa_slot(l, turn + PAWL_TWA_NEAR);
+	pawl_atomic64 *slot = pawl_twa_slot_(l, turn + PAWL_TWA_NEAR);
 	uint64_t hint;
 
 	pawl_store_release(&l->serving, turn); /* [R] I3 */

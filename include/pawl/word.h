@@ -44,11 +44,13 @@ typedef struct {
  * x86 prefetches them in pairs (Hapax paper, appendix A). */
 #define PAWL_SEQUESTER __attribute__((aligned(128)))
 
+/* A pointer as a word has it. */
 static inline uint64_t pawl_address(const volatile void *p)
 {
 	return (uint64_t)(uintptr_t)p;
 }
 
+/* The pointer that pawl_address was given. */
 static inline void *pawl_pointer(uint64_t address)
 {
 	return (void *)(uintptr_t)address;

@@ -28,7 +28,7 @@ static void set_up_in(bool same_bucket)
 	state = explore_allocate(sizeof(*state), 128);
 	explore_label(state, "state");
 	cond = state->places;
-	while ((pawl_bucket_of(cond) == pawl_bucket_of(&state->mutex)) != same_bucket)
+	while ((pawl_bucket_of_(cond) == pawl_bucket_of_(&state->mutex)) != same_bucket)
 		if (++cond == state->places + PLACES)
 			explore_fail(VERDICT_ASSERTION, "no place is in that bucket");
 }
@@ -172,17 +172,24 @@ static void each_thread(void *argument, int thread)
 
 /*
  * both, in-a-row: two wait, and want their mutex back. To keep the search short, the
- * second comes when the first has enrolled, and they are told when both have.
+ * second comes when the first has enrolled, and they are told when both have; shorter,
+ * when the first, or both, are asleep.
  */
-static void two_wait(int thread, void (*tell)(struct pawl_cond *))
+enum asleep { NOBODY_ASLEEP, FIRST_ASLEEP, BOTH_ASLEEP };
+
+static void two_wait(int thread, void (*tell)(struct pawl_cond *), enum asleep asleep)
 {
 	if (thread > 0) {
 		if (thread == 2)
 			sim_await(SIM_AWAIT_NE, &cond->waiters.raw, 0, 0, SIM_RELAXED);
+		if (thread == 2 && asleep == FIRST_ASLEEP)
+			explore_await_quiet();
 		await_ready(false);
 		return;
 	}
 	sim_await(SIM_AWAIT_EQ, &cond->waiters.raw, 2, 0, SIM_RELAXED);
+	if (asleep == BOTH_ASLEEP)
+		explore_await_quiet();
 	pawl_mutex_lock(&state->mutex);
 	state->ready = 2;
 	tell(cond);
@@ -192,13 +199,37 @@ static void two_wait(int thread, void (*tell)(struct pawl_cond *))
 static void both_thread(void *argument, int thread)
 {
 	(void)argument;
-	two_wait(thread, pawl_cond_broadcast);
+	two_wait(thread, pawl_cond_broadcast, NOBODY_ASLEEP);
+}
+
+static void both_one_asleep_thread(void *argument, int thread)
+{
+	(void)argument;
+	two_wait(thread, pawl_cond_broadcast, FIRST_ASLEEP);
+}
+
+static void both_asleep_thread(void *argument, int thread)
+{
+	(void)argument;
+	two_wait(thread, pawl_cond_broadcast, BOTH_ASLEEP);
 }
 
 static void in_a_row_thread(void *argument, int thread)
 {
 	(void)argument;
-	two_wait(thread, signal_twice);
+	two_wait(thread, signal_twice, NOBODY_ASLEEP);
+}
+
+static void in_a_row_one_asleep_thread(void *argument, int thread)
+{
+	(void)argument;
+	two_wait(thread, signal_twice, FIRST_ASLEEP);
+}
+
+static void in_a_row_asleep_thread(void *argument, int thread)
+{
+	(void)argument;
+	two_wait(thread, signal_twice, BOTH_ASLEEP);
 }
 
 /* withdraw: one may give up while one signals. */
@@ -262,6 +293,17 @@ const struct scenario cond_scenarios[] = {
 	 passes, set_up, both_thread, are_served, .takes_hours = true},
 	{"in-a-row", "two wait, one signals twice, and both get their mutex", 3, 3, 1, 1,
 	 always, passes, set_up, in_a_row_thread, are_served, .takes_hours = true},
+	{"both-one-asleep", "both, and one sleeps before the other comes", 3, 3, 1, 1,
+	 always, passes, set_up, both_one_asleep_thread, are_served, .takes_hours = true,
+	 .sleep_sees = true},
+	{"both-asleep", "both, and they sleep before they are told", 3, 3, 1, 1, always,
+	 passes, set_up, both_asleep_thread, are_served, .takes_minutes = true},
+	{"in-a-row-one-asleep", "in-a-row, and one sleeps before the other comes", 3, 3,
+	 1, 1, always, passes, set_up, in_a_row_one_asleep_thread, are_served,
+	 .takes_hours = true, .sleep_sees = true},
+	{"in-a-row-asleep", "in-a-row, and they sleep before they are told", 3, 3, 1, 1,
+	 always, passes, set_up, in_a_row_asleep_thread, are_served,
+	 .takes_minutes = true, .sleep_sees = true},
 	{"withdraw", "one gives up a wait without a mutex, one signals", 2, 2, 1, 1,
 	 always, passes, set_up, withdraw_thread, none_counted, 0, false, false},
 	{.name = NULL},

@@ -99,7 +99,7 @@ static void register_thread(void *check, int thread)
 	s->owned[h->id] = true;
 	visit(s, acquire(s));
 	s->owned[h->id] = false;
-	pawl_thread_exit(pawl_self());
+	pawl_thread_exit_(pawl_self());
 	if (pawl_lease_acquire(&s->lease, pawl_lease_self()) != PAWL_LEASE_NESTED)
 		cores_fail(VERDICT_ASSERTION, "a thread that is gone got a lease");
 }

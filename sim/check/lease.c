@@ -243,7 +243,7 @@ static void other_thread(void *check, int thread)
 		pawl_lease_recover(&s->leases[0], pawl_lease_self()); /* it is not */
 	} else {
 		pawl_lease_recover(&s->leases[1], pawl_lease_self());
-		pawl_thread_exit(pawl_self()); /* inside */
+		pawl_thread_exit_(pawl_self()); /* inside */
 	}
 }
 
@@ -287,7 +287,7 @@ static void exit_thread(void *check, int thread)
 			section(s, 0);
 			s->abandoned = true;
 		}
-		pawl_thread_exit(pawl_self());
+		pawl_thread_exit_(pawl_self());
 		return;
 	}
 	if (result == PAWL_LEASE_POISONED) {

@@ -211,7 +211,7 @@ static struct pawl_rwlock *neighbour(void)
 {
 	struct pawl_rwlock *other = room->others;
 
-	while (pawl_rwlock_home(other) != pawl_rwlock_home(&room->l))
+	while (pawl_rwlock_home_(other) != pawl_rwlock_home_(&room->l))
 		other++;
 	return other;
 }

@@ -13,6 +13,7 @@ static const struct scenario *const lock_scenarios[] = {
 
 const struct checked_object checked_objects[] = {
 	{&cond_types[0], cond_scenarios},
+	{&depot_types[0], depot_scenarios},
 	{&fence_types[0], fence_scenarios},
 	{&guard_types[0], guard_scenarios},
 	{&park_types[0], park_scenarios},
@@ -78,6 +79,7 @@ void scenario_check(const struct scenario *scenario, const struct lock_type *typ
 	sim_mutex_polls = scenario->polls;
 	sim_membarrier_works = !scenario->without_membarrier;
 	sim_impatient = false;
+	sim_sleep_sees = scenario->sleep_sees;
 	sim_before_step = NULL;
 	sim_refuses = NULL;
 	sim_clock = NULL;

@@ -34,6 +34,7 @@ struct scenario {
 	bool takes_minutes;		   /* only with --full, or if it is named */
 	bool takes_hours;		   /* only if it is named, or at random */
 	bool polls;			   /* the waiters of a mutex do */
+	bool sleep_sees;		   /* sim_sleep_sees: for what would not end */
 	int alike; /* threads from alike - 1 on run the same code; 0 = none do */
 	/* In which sizes `pawl check` runs it, unless asked for one. */
 	bool basic;	  /* in more than others, and with every lock that sleeps */
@@ -63,6 +64,8 @@ struct checked_object {
 extern const struct checked_object checked_objects[]; /* ended by a NULL type */
 extern const struct lock_type cond_types[]; /* ended by no name, like the next */
 extern const struct scenario cond_scenarios[];
+extern const struct lock_type depot_types[];
+extern const struct scenario depot_scenarios[];
 extern const struct lock_type fence_types[];
 extern const struct scenario fence_scenarios[];
 extern const struct lock_type guard_types[];

@@ -29,7 +29,7 @@ static struct pawl_hemlock_scope *new_scope(int thread)
 	struct pawl_hemlock_scope *scope = &room->scopes[thread];
 
 	/* Relaxed: nobody else knows it yet. */
-	pawl_store_relaxed(&scope->grant, pawl_hemlock_name(&room->lock));
+	pawl_store_relaxed(&scope->grant, pawl_hemlock_name_(&room->lock));
 	pawl_store_relaxed(&scope->grant, 0);
 	return scope;
 }

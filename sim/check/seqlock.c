@@ -29,8 +29,8 @@ static bool write_pair(uint64_t number)
 	struct pair pair = {number, number};
 
 	record->told[number] = 1;
-	return pawl_seqlock_write(&record->seq, record->words, &pair, sizeof(pair),
-				  PAWL_SPIN);
+	return pawl_seqlock_write_as_(&record->seq, record->words, &pair, sizeof(pair),
+				      PAWL_SPIN);
 }
 
 static void examine(const struct pair *pair)
@@ -48,7 +48,8 @@ static uint64_t read_pair(void)
 {
 	struct pair pair;
 
-	pawl_seqlock_read(&record->seq, record->words, &pair, sizeof(pair), PAWL_SPIN);
+	pawl_seqlock_read_as_(&record->seq, record->words, &pair, sizeof(pair),
+			      PAWL_SPIN);
 	examine(&pair);
 	return pair.left;
 }

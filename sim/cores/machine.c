@@ -43,6 +43,7 @@
 struct machine machine;
 enum model machine_model;
 bool machine_naive;
+bool machine_all_shared;
 
 static const struct cores_program *program;
 

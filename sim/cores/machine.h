@@ -93,6 +93,8 @@ struct choice {
 extern enum model machine_model;
 /* Leaves out nothing, M1 to M5: the search's own test. */
 extern bool machine_naive;
+/* Every load is a step: leaves out all but M5. */
+extern bool machine_all_shared;
 
 /* Makes a machine in which the program is set up and has taken no step. */
 void machine_start(const struct cores_program *program);

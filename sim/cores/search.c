@@ -8,6 +8,8 @@
 #include "machine.h"
 #include "visited.h"
 
+#include <sim/explore/dice.h>
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -301,16 +303,74 @@ static int search_again(const struct cores_program *program,
 	return again;
 }
 
-/* A token is how often the search began again, a point, and the choices. */
+/* From the first state on, one way: the dice say which. */
+static void wander(const struct cores_program *program, const struct options *options,
+		   uint64_t run)
+{
+	struct saved stacks[CORES_MAX_THREADS];
+	uint64_t dice = dice_for(options->seed, run);
+	bool is_new;
+
+	if (!start(program))
+		return;
+	while (top->count > 0) {
+		int changed;
+
+		top->next = (int)dice_below(&dice, (unsigned)top->count);
+		changed = step(stacks);
+		if (machine.verdict != VERDICT_PASSED)
+			return;
+		if (!visited_add(fingerprint(stacks), &is_new)) {
+			cores_fail(VERDICT_LIMIT, "no memory for more states");
+			return;
+		}
+		if (!push(stacks, changed)) {
+			cores_fail(VERDICT_LIMIT, "the way is too long");
+			return;
+		}
+	}
+	judge_end();
+}
+
+/* So many ways at random, without M5, which is learnt by going all ways. Counts the
+ * states that it met. */
+static void search_at_random(const struct cores_program *program,
+			     const struct options *options, double since)
+{
+	uint64_t run;
+
+	visited_clear();
+	for (run = 0; run < options->random; run++) {
+		if (run > 0)
+			machine_stop();
+		wander(program, options, run);
+		if (machine.verdict != VERDICT_PASSED)
+			return;
+		if (options->stop != NULL && options->stop()) {
+			cores_fail(VERDICT_LIMIT, "stopped after %llu executions",
+				   (unsigned long long)run);
+			return;
+		}
+		if (options->progress != NULL && run % 8192 == 8191)
+			options->progress(options->context, run, now() - since,
+					  (struct expected){(double)options->random, 0});
+	}
+}
+
+/* A token is how often the search began again, a point, and the choices; AT_RANDOM is
+ * that of a way among all. */
+enum { AT_RANDOM = -1 };
+
 static void repeat(const struct cores_program *program, const struct options *options,
 		   double since)
 {
 	char *choices;
 	long times = strtol(options->choices, &choices, 10);
 
-	if (times < 0 || times > MAX_TRACKED || *choices != '.' ||
-	    search_again(program, &(struct options){.limit = 0}, since, (int)times) !=
-		    times)
+	machine_all_shared = times == AT_RANDOM;
+	if (times < AT_RANDOM || times > MAX_TRACKED || *choices != '.' ||
+	    (times != AT_RANDOM && search_again(program, &(struct options){.limit = 0},
+						since, (int)times) != times))
 		cores_fail(VERDICT_ASSERTION, "the token is not one of this program");
 	else
 		follow(program, choices + 1, NULL);
@@ -336,6 +396,7 @@ void cores_explore(const struct cores_program *program, const struct options *op
 
 	machine_model = options->model;
 	machine_naive = options->naive;
+	machine_all_shared = options->random != 0;
 	stuck_is_fine = options->stuck_is_complete;
 	memset(result, 0, sizeof(*result));
 	path = mmap(NULL, path_size, PROT_READ | PROT_WRITE,
@@ -350,16 +411,22 @@ void cores_explore(const struct cores_program *program, const struct options *op
 		result->executions = 1;
 		snprintf(result->choices, sizeof(result->choices), "%s",
 			 options->choices);
+	} else if (options->random != 0) {
+		search_at_random(program, options, since);
+		result->executions = visited_count();
+		write_choices(result->choices, AT_RANDOM);
 	} else {
 		again = search_again(program, options, since, -1);
 		result->executions = visited_count();
 		write_choices(result->choices, again);
 	}
 	result->verdict = machine.verdict;
+	if (options->random != 0 && result->verdict == VERDICT_PASSED)
+		result->verdict = VERDICT_NONE_SEEN;
 	machine_stop();
-	if (result->verdict == VERDICT_PASSED || result->verdict == VERDICT_LIMIT)
+	if (machine.verdict == VERDICT_PASSED || machine.verdict == VERDICT_LIMIT)
 		result->choices[0] = 0;
-	if (result->verdict != VERDICT_PASSED)
+	if (machine.verdict != VERDICT_PASSED)
 		snprintf(result->message, sizeof(result->message), "%s", machine_message);
 	if (strchr(result->choices, '.') != NULL && options->keep_trace)
 		tell(program, result->choices, &result->trace);

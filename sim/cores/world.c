@@ -101,7 +101,8 @@ static uint64_t load(const uint64_t *p, int order, const void *site)
 	somewhere(p);
 	if (current < 0)
 		return *p;
-	if (!machine_naive && memory_is_private(p, current)) /* M5 */
+	if (!machine_naive && !machine_all_shared &&
+	    memory_is_private(p, current)) /* M5 */
 		return machine_own(current, p);
 	return ask(
 		(struct request){REQUEST_LOAD, order, 0, 0, (uint64_t *)p, 0, 0, site});

@@ -12,14 +12,14 @@
  * turns, a failure that d events in the right order bring about under sc then has a
  * chance of at least 1 in n k^(d-1), however long the rest is.
  */
+#include "dice.h"
 #include "search.h"
 
 #include <sim/cores/visited.h>
 
 unsigned random_below(struct search *s, unsigned n)
 {
-	s->dice = s->dice * 6364136223846793005u + 1442695040888963407u;
-	return (unsigned)(s->dice >> 33) % n;
+	return dice_below(&s->dice, n);
 }
 
 static void begin_priorities(struct search *s)
@@ -41,11 +41,7 @@ static void begin_priorities(struct search *s)
 
 void random_begin(struct search *s, uint64_t run)
 {
-	/* Neighbouring seeds and runs have nothing in common. */
-	s->dice = (s->options->seed + 1) * 0x9e3779b97f4a7c15u ^ run;
-	random_below(s, 1);
-	s->dice ^= s->dice >> 29;
-	random_below(s, 1);
+	s->dice = dice_for(s->options->seed, run);
 	s->turn_of = -1;
 	if (s->options->depth > 0)
 		begin_priorities(s);

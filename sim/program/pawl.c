@@ -13,7 +13,7 @@
 #include <errno.h>
 
 /* Whoever waits for a word looks at it again: a loop that loops.c knows. */
-void pawl_park(const pawl_atomic64 *w, enum pawl_until until, uint64_t value)
+void pawl_park_(const pawl_atomic64 *w, enum pawl_until until, uint64_t value)
 {
 	(void)w, (void)until, (void)value;
 }
@@ -30,12 +30,12 @@ static void unlock(struct pawl_mutex *m, const void *site)
 	own_store(&m->word.raw, 0, SIM_RELEASE, site);
 }
 
-void pawl_mutex_lock_slow(struct pawl_mutex *m)
+void pawl_mutex_lock_slow_(struct pawl_mutex *m)
 {
 	lock(m, OP_AWAIT_CAS, SITE);
 }
 
-int pawl_mutex_lock_until(struct pawl_mutex *m, int clock, const struct timespec *time)
+int pawl_mutex_lock_until_(struct pawl_mutex *m, int clock, const struct timespec *time)
 {
 	(void)clock, (void)time;
 	if (event_choose(SITE))
@@ -44,14 +44,14 @@ int pawl_mutex_lock_until(struct pawl_mutex *m, int clock, const struct timespec
 	return 0;
 }
 
-void pawl_mutex_unlock_slow(struct pawl_mutex *m)
+void pawl_mutex_unlock_slow_(struct pawl_mutex *m)
 {
 	unlock(m, SITE);
 }
 
 /* The word of a condition is the set of those who wait: 0 if nobody does. */
 
-void pawl_cond_wait_slow(struct pawl_cond *c, struct pawl_mutex *m)
+void pawl_cond_wait_slow_(struct pawl_cond *c, struct pawl_mutex *m)
 {
 	bool sleeps = !condition_wakes_for_nothing(SITE);
 
@@ -63,8 +63,8 @@ void pawl_cond_wait_slow(struct pawl_cond *c, struct pawl_mutex *m)
 	lock(m, OP_AWAIT_CAS, SITE);
 }
 
-int pawl_cond_wait_until(struct pawl_cond *c, struct pawl_mutex *m, int clock,
-			 const struct timespec *time)
+int pawl_cond_wait_until_(struct pawl_cond *c, struct pawl_mutex *m, int clock,
+			  const struct timespec *time)
 {
 	bool sleeps = !event_choose(SITE);
 
@@ -78,7 +78,7 @@ int pawl_cond_wait_until(struct pawl_cond *c, struct pawl_mutex *m, int clock,
 	return sleeps ? 0 : ETIMEDOUT;
 }
 
-void pawl_cond_signal_slow(struct pawl_cond *c, bool all)
+void pawl_cond_signal_slow_(struct pawl_cond *c, bool all)
 {
 	if (all)
 		condition_broadcast(&c->waiters.raw, c, SITE);
@@ -88,18 +88,18 @@ void pawl_cond_signal_slow(struct pawl_cond *c, bool all)
 
 /* Nodes of queues: each goes back at once, so that who touches it later is seen. */
 
-struct pawl_node *pawl_node_new(void)
+struct pawl_node *pawl_node_new_(void)
 {
 	return program_allocate(sizeof(struct pawl_node), _Alignof(struct pawl_node),
 				SITE);
 }
 
-void pawl_node_free(struct pawl_node *node)
+void pawl_node_free_(struct pawl_node *node)
 {
 	played_free(node);
 }
 
 /* A thread's storage outlives it here. */
-void pawl_at_thread_exit_native(void)
+void pawl_at_thread_exit_native_(void)
 {
 }

@@ -21,7 +21,7 @@ void pawl_counter_destroy(struct pawl_counter *c)
 	pawl_shards_destroy(&c->shards);
 }
 
-void pawl_counter_add_shared(struct pawl_counter *c, uint64_t n)
+void pawl_counter_add_shared_(struct pawl_counter *c, uint64_t n)
 {
 	struct pawl_counter_shard *s = (struct pawl_counter_shard *)pawl_shards_shared(
 		&c->shards);

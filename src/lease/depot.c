@@ -40,7 +40,7 @@ static void set_bits(struct pawl_slots *a, uint64_t word, uint64_t bits, bool to
 	do {
 		seen = pawl_load_relaxed(&a->words[word]); /* Relaxed: the swap checks. */
 		if ((seen & bits) != 0 && !torn)
-			pawl_die("an id or object was put back twice");
+			pawl_die_("an id or object was put back twice");
 	} while (!pawl_cas_seq_cst(&a->words[word], seen, seen | bits)); /* [S] */
 	set_summary(a, word);
 }
@@ -121,10 +121,10 @@ void pawl_depot_put(struct pawl_slots *a, const uint32_t *slots, size_t n, bool 
 		uint64_t word = slots[i] / 64, bits = 0;
 
 		if (slots[i] >= a->limit)
-			pawl_die("an id or object was put back that is none");
+			pawl_die_("an id or object was put back that is none");
 		for (; i < n && slots[i] / 64 == word; i++) {
 			if ((bits & bit(slots[i])) != 0 && !torn)
-				pawl_die("an id or object was put back twice");
+				pawl_die_("an id or object was put back twice");
 			bits |= bit(slots[i]);
 		}
 		set_bits(a, word, bits, torn);

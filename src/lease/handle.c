@@ -83,7 +83,7 @@ static struct pawl_lease_handle *make(void)
 	return h;
 }
 
-struct pawl_lease_handle *pawl_lease_self_slow(void)
+struct pawl_lease_handle *pawl_lease_self_slow_(void)
 {
 	struct pawl_thread *self = pawl_self();
 	struct pawl_lease_handle *h;

@@ -223,13 +223,13 @@ static enum pawl_lease_result enter(struct pawl_lease *l, struct pawl_lease_hand
 	return result;
 }
 
-enum pawl_lease_result pawl_lease_acquire_slow(struct pawl_lease *l,
-					       struct pawl_lease_handle *h)
+enum pawl_lease_result pawl_lease_acquire_slow_(struct pawl_lease *l,
+						struct pawl_lease_handle *h)
 {
 	return enter(l, h, false);
 }
 
-enum pawl_lease_result pawl_lease_nested(struct pawl_lease_handle *h)
+enum pawl_lease_result pawl_lease_nested_(struct pawl_lease_handle *h)
 {
 	pawl_lease_count(h, LEASE_NESTINGS);
 	return PAWL_LEASE_NESTED;
@@ -239,7 +239,7 @@ enum pawl_lease_result pawl_lease_seize(struct pawl_lease *l, struct pawl_lease_
 {
 	/* Relaxed: only this thread stores to it (I5). */
 	if (pawl_load_relaxed(&h->flag) != 0)
-		return pawl_lease_nested(h);
+		return pawl_lease_nested_(h);
 	pawl_store_release(&h->flag, pawl_address(l)); /* [F] pairs with [K] */
 	return enter(l, h, true);
 }
@@ -251,7 +251,7 @@ enum pawl_lease_result pawl_lease_recover(struct pawl_lease *l,
 
 	/* Relaxed: only this thread stores to it (I5). */
 	if (pawl_load_relaxed(&h->flag) != 0)
-		return pawl_lease_nested(h);
+		return pawl_lease_nested_(h);
 	pawl_store_release(&h->flag, pawl_address(l)); /* [F] pairs with [K] */
 	word = pawl_load_acquire(&l->word);	       /* [W] */
 	pawl_note_acquired(&l->word);

@@ -189,7 +189,7 @@ static struct pawl_shard *enter(struct pawl_shards *p, struct pawl_lease_handle 
 
 /* A thread without a claim: all are while a process forks, and always where acquires
  * are fenced. */
-bool pawl_shards_begin_slow(struct pawl_lease_handle *h)
+bool pawl_shards_begin_slow_(struct pawl_lease_handle *h)
 {
 	pawl_full_fence(); /* [E] of lease/lease.c */
 	if (!pawl_lease_closed())
@@ -209,8 +209,8 @@ static void note(struct pawl_shards *p, const struct pawl_shard *s)
 		;
 }
 
-struct pawl_shard *pawl_shards_enter_slow(struct pawl_shards *p,
-					  struct pawl_lease_handle *h)
+struct pawl_shard *pawl_shards_enter_slow_(struct pawl_shards *p,
+					   struct pawl_lease_handle *h)
 {
 	struct record *home;
 	struct pawl_shard *s;
@@ -230,7 +230,7 @@ static bool in_use(const struct pawl_shard *s)
 	return pawl_load_relaxed(&record_of(s)->born) != 0;
 }
 
-void pawl_shards_note_use(struct pawl_shards *p, struct pawl_shard *s)
+void pawl_shards_note_use_(struct pawl_shards *p, struct pawl_shard *s)
 {
 	pawl_store_relaxed(&s->used, 1); /* Relaxed: see exit. */
 	if (in_use(s))

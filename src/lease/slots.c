@@ -176,7 +176,7 @@ static size_t take_from_shards(struct pawl_slots *a, uint32_t *slots, size_t n)
 /* Makes n slots, which are ours, one list, and puts that in front of a shard's. */
 static void push_all(struct pawl_slots *a, const uint32_t *slots, size_t n)
 {
-	struct pawl_slots_shard *s = pawl_slots_shared(a);
+	struct pawl_slots_shard *s = pawl_slots_shared_(a);
 	uint64_t head;
 	size_t i;
 
@@ -197,8 +197,8 @@ static void push_all(struct pawl_slots *a, const uint32_t *slots, size_t n)
 			(slots[0] + 1u)));
 }
 
-uint32_t pawl_slots_get_slow(struct pawl_slots *a, struct pawl_slots_shard *s,
-			     struct pawl_lease_handle *h)
+uint32_t pawl_slots_get_slow_(struct pawl_slots *a, struct pawl_slots_shard *s,
+			      struct pawl_lease_handle *h)
 {
 	uint32_t slots[PAWL_SLOTS_BATCH];
 	size_t n;
@@ -226,8 +226,8 @@ uint32_t pawl_slots_get_slow(struct pawl_slots *a, struct pawl_slots_shard *s,
 	return n > 0 ? slots[0] : PAWL_SLOTS_NONE;
 }
 
-void pawl_slots_put_slow(struct pawl_slots *a, uint32_t slot, struct pawl_slots_shard *s,
-			 struct pawl_lease_handle *h)
+void pawl_slots_put_slow_(struct pawl_slots *a, uint32_t slot, struct pawl_slots_shard *s,
+			  struct pawl_lease_handle *h)
 {
 	const size_t rest = PAWL_SLOTS_CACHE - PAWL_SLOTS_BATCH;
 
@@ -252,7 +252,7 @@ static size_t smaller(size_t a, size_t b)
 static size_t get_some(struct pawl_slots *a, uint32_t *slots, size_t n)
 {
 	struct pawl_lease_handle *h = pawl_lease_self();
-	struct pawl_slots_shard *s = pawl_slots_enter(a, h);
+	struct pawl_slots_shard *s = pawl_slots_enter_(a, h);
 	size_t taken = 0;
 
 	if (s != NULL) {
@@ -263,7 +263,7 @@ static size_t get_some(struct pawl_slots *a, uint32_t *slots, size_t n)
 		pawl_store_release(&s->state, count - taken); /* [C] */
 		pawl_shards_exit(&a->shards, &s->base, h);
 	} else if (!a->shards.leased) {
-		while (taken < n && pawl_slots_pop(a, &slots[taken]))
+		while (taken < n && pawl_slots_pop_(a, &slots[taken]))
 			taken++;
 	}
 	return taken;
@@ -285,7 +285,7 @@ size_t pawl_slots_get_batch(struct pawl_slots *a, uint32_t *slots, size_t n)
 void pawl_slots_put_batch(struct pawl_slots *a, const uint32_t *slots, size_t n)
 {
 	struct pawl_lease_handle *h = pawl_lease_self();
-	struct pawl_slots_shard *s = pawl_slots_enter(a, h);
+	struct pawl_slots_shard *s = pawl_slots_enter_(a, h);
 	size_t put = 0;
 
 	if (s != NULL) {
@@ -296,7 +296,7 @@ void pawl_slots_put_batch(struct pawl_slots *a, const uint32_t *slots, size_t n)
 		pawl_store_release(&s->state, count + put); /* [C] */
 		pawl_shards_exit(&a->shards, &s->base, h);
 	} else if (!a->shards.leased) {
-		while (put < n && pawl_slots_push(a, slots[put]))
+		while (put < n && pawl_slots_push_(a, slots[put]))
 			put++;
 	}
 	pawl_depot_put(a, slots + put, n - put, false);

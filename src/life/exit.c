@@ -9,7 +9,7 @@
 extern __typeof__(pawl_lease_exit) pawl_lease_exit __attribute__((weak));
 extern __typeof__(pawl_reads_exit) pawl_reads_exit __attribute__((weak));
 
-void pawl_thread_exit(struct pawl_thread *self)
+void pawl_thread_exit_(struct pawl_thread *self)
 {
 	self->exited = true;
 	/* Ends when the successor that was let in last gets to run. */
@@ -23,6 +23,6 @@ void pawl_thread_exit(struct pawl_thread *self)
 		struct pawl_node *node = self->free_nodes;
 
 		self->free_nodes = node->free_next;
-		pawl_node_free(node);
+		pawl_node_free_(node);
 	}
 }

@@ -18,7 +18,7 @@
 
 #include <pthread.h>
 
-__thread struct pawl_thread pawl_thread_native;
+__thread struct pawl_thread pawl_thread_native_;
 
 /* See os.h. */
 const char pawl_life[] = "fork, thread exit, unload";
@@ -30,7 +30,7 @@ const char pawl_life[] = "fork, thread exit, unload";
 #define IF_LINKED(function) extern __typeof__(function) function __attribute__((weak))
 IF_LINKED(pawl_fence_forget);
 IF_LINKED(pawl_park_forget);
-IF_LINKED(pawl_hapax_forget);
+IF_LINKED(pawl_hapax_forget_);
 IF_LINKED(pawl_reads_forget);
 IF_LINKED(pawl_debug_before_fork);
 IF_LINKED(pawl_debug_after_fork);
@@ -65,7 +65,7 @@ static const struct subsystem {
 	{"fences", .child = pawl_fence_forget},
 	{"parking table", .child = pawl_park_forget},
 	{"hapax values", .child = draw_anew},
-	{"hapax waiters", .child = pawl_hapax_forget},
+	{"hapax waiters", .child = pawl_hapax_forget_},
 	{"who reads", .child = pawl_reads_forget},
 	{"debug face", .before = pawl_debug_before_fork, .parent = pawl_debug_after_fork,
 	 .child = pawl_debug_after_fork},
@@ -73,7 +73,7 @@ static const struct subsystem {
 	 .child = pawl_lease_forked},
 	{"shared regions", .child = pawl_shared_forked, .exit = pawl_shared_leave},
 	/* mailboxes, leases, reads, nodes: in exit.c, for every back end */
-	{"threads", .exit = pawl_thread_exit, .unload = delete_exit_key},
+	{"threads", .exit = pawl_thread_exit_, .unload = delete_exit_key},
 	{"interposer", .child = pawl_preload_forked},
 };
 
@@ -115,7 +115,7 @@ void pawl_life_watch_forks(void)
 	/* Relaxed: once is all that counts. */
 	if (pawl_exchange_relaxed(&watching, 1) == 0 &&
 	    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0)
-		pawl_die("out of memory to be told of forks");
+		pawl_die_("out of memory to be told of forks");
 }
 
 /* Thread exit. */
@@ -155,7 +155,7 @@ static void delete_exit_key(void)
 	exit_key_in_place = false;
 }
 
-void pawl_at_thread_exit_native(void)
+void pawl_at_thread_exit_native_(void)
 {
 	struct pawl_thread *self = pawl_self();
 
@@ -187,7 +187,7 @@ __attribute__((destructor)) static void unload(void)
 
 /* The rest of the thread seam. */
 
-uint64_t pawl_seed_native(void)
+uint64_t pawl_seed_native_(void)
 {
 	/* Never 0, and different for each thread. */
 	return (pawl_os_now() ^ (pawl_address(pawl_self()) << 16)) | 1;

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-void pawl_die(const char *sentence)
+void pawl_die_(const char *sentence)
 {
 	pawl_os_complain("pawl: ");
 	pawl_os_complain(sentence);

@@ -78,7 +78,7 @@ static int take_back(struct wait *w, bool signalled)
  * the table is asked: the condition variable may be gone, if nobody waits. */
 static void pass_on(struct wait *w)
 {
-	pawl_cond_signal_slow(w->plain, false);
+	pawl_cond_signal_slow_(w->plain, false);
 }
 
 static void cancelled(void *argument)

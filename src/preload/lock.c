@@ -56,14 +56,14 @@ static pawl_atomic64 timed_waiters; /* of all mutexes */
 	{                                                          \
 		struct pawl_node *node = node_get();               \
                                                                    \
-		pawl_mcs_acquire_node(core, node, how);            \
+		pawl_mcs_acquire_node_(core, node, how);           \
 		((struct pawl_mcs_context *)context)->node = node; \
 	}                                                          \
 	static void mcs_release_##way(void *core, void *context)   \
 	{                                                          \
 		struct pawl_mcs_context *held = context;           \
                                                                    \
-		pawl_mcs_release_node(core, held->node, how);      \
+		pawl_mcs_release_node_(core, held->node, how);     \
 		node_put(held->node);                              \
 	}
 MCS(spin, PAWL_SPIN)
@@ -238,7 +238,7 @@ static const void *timed_address(const struct mutex *m)
 
 static int other_take_until(struct mutex *m, const struct pawl_deadline *deadline)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of(timed_address(m));
+	struct pawl_bucket *bucket = pawl_bucket_of_(timed_address(m));
 	struct pawl_sleeper me = {.address = timed_address(m)};
 	uint64_t nap = SHORTEST_NAP, left;
 	bool taken = try_for_a_while(m), granted = false;
@@ -276,7 +276,7 @@ static int other_take_until(struct mutex *m, const struct pawl_deadline *deadlin
 /* Hands m over to a timed waiter, if there is one. */
 static bool hand_over(struct mutex *m)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of(timed_address(m));
+	struct pawl_bucket *bucket = pawl_bucket_of_(timed_address(m));
 	struct pawl_sleeper *waiter;
 	bool asleep = false;
 

@@ -269,7 +269,7 @@ static __attribute__((noinline)) int lock_profiled(struct mutex *m, const void *
 	/* Without a look before, which would fetch the line twice. */
 	if (unlikely(profile_mine == NULL) ||
 	    !pawl_cas_acquire(&m->normal.word, 0,
-			      pawl_mutex_me())) /* [A] of pawl/mutex.h */
+			      pawl_mutex_me_())) /* [A] of pawl/mutex.h */
 		return mutex_lock(m, site);
 	return profile_acquired(m, PROFILE_MUTEX, site);
 }

@@ -21,7 +21,7 @@ enum {
 	SAMPLES_IN_WINDOW = 100, /* of waits, that are unwound */
 	LONGEST_PERIOD = 1 << 20,
 	EXACT = 256, /* acquisitions of a thread that are all noted */
-	LONGEST_COUNTDOWN = 1024,
+	LONGEST_COUNTDOWN = 8192,
 };
 
 bool profile_on;
@@ -232,12 +232,15 @@ void profile_left(void)
 	if (lock == NULL)
 		return;
 	ns = profile_get(&t->until) - profile_get(&t->since);
-	add(&lock->waits, 1);
+	/* The fewest shared lines, as there may be millions of waits: the histogram
+	 * counts them, too, and what is of no lock is said with samples, only. */
 	add(&lock->wait_ns, ns);
 	add(&lock->histogram[bucket_of(ns)], 1);
-	if (profile_get(&t->kind) != PROFILE_COND) {
-		add(&profile_file->waits, 1);
-		add(&profile_file->wait_ns, ns);
+	if (profile_get(&t->kind) != PROFILE_COND)
+		profile_set(&t->unsaid_ns, profile_get(&t->unsaid_ns) + ns);
+	if (profile_get(&t->weight) != 0) {
+		add(&profile_file->wait_ns, profile_get(&t->unsaid_ns));
+		profile_set(&t->unsaid_ns, 0);
 	}
 	profile_raise(&lock->longest_ns, ns);
 	if (profile_get(&t->weight) != 0 && profile_get(&t->stack) != 0)

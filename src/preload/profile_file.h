@@ -68,19 +68,20 @@ struct profile_reply {
 /* What a thread does. Written by it alone; but others ask it, and clear what they let
  * go of in its place. */
 struct profile_thread {
-	/* The path of a lock that is free touches this line and the next. */
+	/* The path of a lock that is free touches this line, and another one if the
+	 * thread holds more than one lock. */
 	PAWL_SEQUESTER pawl_atomic64 depth; /* locks held */
-	pawl_atomic64 asked;	  /* a lock whose holder's stack somebody wants */
-	pawl_atomic64 timed;	  /* the held lock whose time is taken, or 0 */
-	pawl_atomic64 pending;	  /* a lock, if a wait for it is not written down yet */
-	pawl_atomic64 countdown;  /* acquisitions until the next that is noted */
-	pawl_atomic64 drawn;	  /* what it began from */
-	pawl_atomic64 drawn_mean; /* what that was on average: what a note stands for */
-	pawl_atomic64 number;	  /* of this record, from 1 on; 0 if it is free */
+	pawl_atomic64 asked;	 /* a lock whose holder's stack somebody wants */
+	pawl_atomic64 timed;	 /* the held lock whose time is taken, or 0 */
+	pawl_atomic64 pending;	 /* a lock, if a wait for it is not written down yet */
+	pawl_atomic64 countdown; /* acquisitions until the next that is noted */
+	pawl_atomic64 number;	 /* of this record, from 1 on; 0 if it is free */
 	struct profile_held held[PROFILE_HELD];
-	pawl_atomic64 noted; /* acquisitions before the countdown began */
-	pawl_atomic64 id;    /* the kernel's, of the thread */
-	pawl_atomic64 owner; /* address of its storage, which mutexes name */
+	pawl_atomic64 drawn;	  /* what the countdown began from */
+	pawl_atomic64 drawn_mean; /* what that was on average: what a note stands for */
+	pawl_atomic64 noted;	  /* acquisitions before the countdown began */
+	pawl_atomic64 id;	  /* the kernel's, of the thread */
+	pawl_atomic64 owner;	  /* address of its storage, which mutexes name */
 	pawl_atomic64 timed_kind, timed_since;
 	pawl_atomic64 timed_weight; /* acquisitions that it stands for */
 	/* The wait, while it lasts and until it is written down. */
@@ -95,6 +96,7 @@ struct profile_thread {
 	pawl_atomic64 holder_replies; /* how many it had given by then */
 	pawl_atomic64 skip;	      /* waits until the next that is sampled */
 	pawl_atomic64 drawn_period;   /* what the next sample stands for */
+	pawl_atomic64 unsaid_ns;      /* waits that the file's sum lacks */
 	pawl_atomic64 coin;	      /* state of its random numbers */
 	pawl_atomic64 replied;	      /* replies given */
 	struct profile_reply replies[PROFILE_REPLIES];
@@ -108,10 +110,10 @@ struct profile_lock {
 	pawl_atomic64 place; /* of the address */
 	pawl_atomic64 init;  /* place of the call that initialised it, or 0 */
 	pawl_atomic64 site;  /* place of the first call that waited, or took it */
-	pawl_atomic64 waits, wait_ns, longest_ns;
+	pawl_atomic64 wait_ns, longest_ns;
 	pawl_atomic64 acquisitions;
 	pawl_atomic64 holds, hold_ns, hold_longest_ns;
-	pawl_atomic64 histogram[PROFILE_BUCKETS];
+	pawl_atomic64 histogram[PROFILE_BUCKETS]; /* of waits, each in one */
 };
 
 /* Waits of one kind of stack for one kind of holder. */
@@ -154,7 +156,7 @@ struct profile_file {
 	pawl_atomic64 window, in_window;
 	pawl_atomic64 words_used;
 	pawl_atomic64 thread_count;
-	pawl_atomic64 waits, wait_ns; /* of all locks, but not for signals */
+	pawl_atomic64 wait_ns; /* of all locks but not for signals, a little late */
 	struct profile_losses lost;
 	struct profile_module modules[PROFILE_MODULES]; /* the first stays free */
 	struct profile_lock locks[PROFILE_LOCKS];	/* likewise */

@@ -67,8 +67,8 @@ static void *carve(size_t size)
 				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		if (fresh == MAP_FAILED)
-			pawl_die("out of memory for what the interposer keeps of a "
-				 "thread");
+			pawl_die_("out of memory for what the interposer keeps of a "
+				  "thread");
 		errno = saved;
 		chunk = fresh;
 		chunk_end = chunk + CHUNK;

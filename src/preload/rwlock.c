@@ -274,7 +274,7 @@ static inline bool reads_at_home(const struct rwlock *rw)
 	if (unlikely(mine == NULL))
 		return false;
 	/* Relaxed: our own. */
-	seen = pawl_load_relaxed(&mine->slots[pawl_rwlock_home(&rw->plain)]);
+	seen = pawl_load_relaxed(&mine->slots[pawl_rwlock_home_(&rw->plain)]);
 	return likely((seen & ~(uint64_t)PAWL_RWLOCK_GATED) == pawl_address(&rw->plain));
 }
 

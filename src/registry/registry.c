@@ -24,18 +24,18 @@
 #define EXPLICIT_TRY_THUNKS_HELD_TRY(id)                        \
 	static bool id##_try_acquire(void *core, void *context) \
 	{                                                       \
-		return pawl_##id##_try_acquire(core, context);  \
+		return pawl_##id##_try_acquire_(core, context); \
 	}
 
 #define EXPLICIT_THUNKS_FREE(id, way, how)
 #define EXPLICIT_THUNKS_HELD(id, way, how)                        \
 	static void id##_acquire_##way(void *core, void *context) \
 	{                                                         \
-		pawl_##id##_acquire(core, context, how);          \
+		pawl_##id##_acquire_(core, context, how);         \
 	}                                                         \
 	static void id##_release_##way(void *core, void *context) \
 	{                                                         \
-		pawl_##id##_release(core, context, how);          \
+		pawl_##id##_release_(core, context, how);         \
 	}
 
 #define DESTROY_THUNKS_PROMPT(id)

@@ -16,11 +16,11 @@
 #include "sleep/fences.h"
 #include "sleep/parking.h"
 
-__attribute__((used)) uint64_t pawl_light_fence_full = 1;
+__attribute__((used)) uint64_t pawl_light_fence_full_ = 1;
 
 static pawl_atomic64 *full(void)
 {
-	return (pawl_atomic64 *)&pawl_light_fence_full;
+	return (pawl_atomic64 *)&pawl_light_fence_full_;
 }
 
 __attribute__((constructor)) static void choose_light_fence(void)
@@ -51,7 +51,7 @@ static bool pass(struct pawl_barriers *service, unsigned cpu)
 	return good;
 }
 
-bool pawl_heavy_fence_native(void)
+bool pawl_heavy_fence_native_(void)
 {
 	pawl_full_fence(); /* [F] */
 	if (pass(&services[ALL], PAWL_ALL_CPUS))

@@ -20,14 +20,14 @@ enum { PARK_SPIN_NS = 4000 };
 /* A waiter that must look elsewhere too does not sleep longer than this. */
 enum { PARK_LOOK_NS = 20 * 1000 * 1000 };
 
-__attribute__((used)) struct pawl_bucket pawl_buckets[1 << PAWL_BUCKET_BITS];
+__attribute__((used)) struct pawl_bucket pawl_buckets_[1 << PAWL_BUCKET_BITS];
 
 /* What wanted is when nobody is: 1 where every waker must pass a full fence,
  * for want of a heavy one. It becomes 1 when that is true of all buckets; until
  * then wakers look once too often, and after it not once too rarely. */
 static pawl_atomic64 nobody;
 static pawl_atomic64 raising; /* somebody sees to it */
-static uint64_t raised;	      /* when nobody became 1, on the clock */
+static pawl_atomic64 raised;  /* when nobody became 1, on the clock */
 /* By then the store of a waker that looked before that has long been seen. */
 enum { SETTLED_NS = 1000 * 1000 * 1000 };
 
@@ -99,7 +99,7 @@ static void fence_all_wakers(void)
 	/* Relaxed: whoever comes second must not sleep for long. */
 	if (!pawl_cas_relaxed(&raising, 0, 1))
 		return;
-	for (bucket = pawl_buckets; bucket < pawl_buckets + (1 << PAWL_BUCKET_BITS);
+	for (bucket = pawl_buckets_; bucket < pawl_buckets_ + (1 << PAWL_BUCKET_BITS);
 	     bucket++) {
 		pawl_bucket_lock(bucket);
 		/* Relaxed: as in pawl_bucket_count. */
@@ -107,8 +107,8 @@ static void fence_all_wakers(void)
 				   pawl_load_relaxed(&bucket->wanted) + 1);
 		pawl_bucket_unlock(bucket);
 	}
-	raised = pawl_os_now();
-	pawl_store_release(&nobody, 1); /* [N] */
+	pawl_store_relaxed(&raised, pawl_os_now()); /* Relaxed: [N] */
+	pawl_store_release(&nobody, 1);		    /* [N] */
 }
 
 bool pawl_park_fence(void)
@@ -120,7 +120,8 @@ bool pawl_park_fence(void)
 		return true;
 	if (before)
 		fence_all_wakers();
-	return !before && pawl_os_now() - raised > SETTLED_NS;
+	/* Relaxed: [M] found it stored. */
+	return !before && pawl_os_now() - pawl_load_relaxed(&raised) > SETTLED_NS;
 }
 
 bool pawl_parked_really(const struct pawl_bucket *bucket)
@@ -187,7 +188,7 @@ static bool satisfied(enum pawl_until until, uint64_t wanted, uint64_t value)
 	return (until == PAWL_UNTIL_EQ) == (wanted == value);
 }
 
-void pawl_park(const pawl_atomic64 *w, enum pawl_until until, uint64_t value)
+void pawl_park_(const pawl_atomic64 *w, enum pawl_until until, uint64_t value)
 {
 	pawl_park_for(w, until, value, UINT64_MAX);
 }
@@ -195,7 +196,7 @@ void pawl_park(const pawl_atomic64 *w, enum pawl_until until, uint64_t value)
 void pawl_park_for(const pawl_atomic64 *w, enum pawl_until until, uint64_t value,
 		   uint64_t ns)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of(w);
+	struct pawl_bucket *bucket = pawl_bucket_of_(w);
 	struct pawl_sleeper me = {.address = w, .until = until, .value = value};
 	struct pawl_deadline deadline;
 	struct pawl_spin spin;
@@ -230,9 +231,9 @@ void pawl_park_for(const pawl_atomic64 *w, enum pawl_until until, uint64_t value
 	pawl_bucket_unlock(bucket);
 }
 
-void pawl_unpark(const pawl_atomic64 *w, uint64_t value)
+void pawl_unpark_(const pawl_atomic64 *w, uint64_t value)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of(w);
+	struct pawl_bucket *bucket = pawl_bucket_of_(w);
 	struct pawl_sleeper *sleeper;
 	uint64_t last = 0;
 	bool asleep = false;
@@ -270,7 +271,7 @@ void pawl_park_forget(void)
 	/* Relaxed, here and below: nobody else is there. Who was raising is not
 	 * either. */
 	pawl_store_relaxed(&raising, pawl_load_relaxed(&nobody));
-	for (bucket = pawl_buckets; bucket < pawl_buckets + (1 << PAWL_BUCKET_BITS);
+	for (bucket = pawl_buckets_; bucket < pawl_buckets_ + (1 << PAWL_BUCKET_BITS);
 	     bucket++) {
 		bucket->first = NULL;
 		bucket->last = NULL;

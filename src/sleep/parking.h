@@ -29,16 +29,17 @@ struct pawl_sleeper {
 	pawl_atomic64 state;
 	const volatile void *address; /* what it waits on */
 	struct pawl_sleeper *next, *previous;
-	uint64_t arrival;	    /* how many had come to the bucket by then */
-	bool counted;		    /* in the bucket's `wanted` */
-	enum pawl_until until;	    /* pawl_park's only */
-	uint64_t value;		    /* pawl_park's only */
-	uint64_t identity;	    /* pawl_mutex's: the owner, should it be granted */
-	struct pawl_mutex *mutex;   /* pawl_cond's only: which one it wants back, or
+	uint64_t arrival;	  /* how many had come to the bucket by then */
+	bool counted;		  /* in the bucket's `wanted` */
+	enum pawl_until until;	  /* pawl_park_'s only */
+	uint64_t value;		  /* pawl_park_'s only */
+	uint64_t identity;	  /* pawl_mutex's: the owner, should it be granted */
+	struct pawl_mutex *mutex; /* pawl_cond's only: which one it wants back, or
 				   * NULL: it then is simply woken */
-	struct pawl_sleeper *outer; /* pawl_mutex's: the wait that a signal's handler
-				     * interrupted, in which this one is */
-	bool abandoned;		    /* pawl_mutex's: pawl_mutex_abandon came by */
+	/* pawl_mutex's, volatile for signals: the wait that a handler interrupted, in which
+	 * this one is; and whether pawl_mutex_abandon came by. */
+	struct pawl_sleeper *volatile outer;
+	volatile bool abandoned;
 	/* How that makes it leave its queue, if not as that of a mutex. */
 	void (*abandon)(struct pawl_sleeper *);
 	bool taken;	/* pawl_cond's only: off its list, and about to be told */
@@ -88,7 +89,7 @@ bool pawl_sleeper_tell(struct pawl_sleeper *sleeper, enum sleeper_state state);
 int pawl_deadline_at(struct pawl_deadline *deadline, int clock,
 		     const struct timespec *time);
 
-/* As pawl_park, for so many nanoseconds at most, or a little more. */
+/* As pawl_park_, for so many nanoseconds at most, or a little more. */
 void pawl_park_for(const pawl_atomic64 *w, enum pawl_until until, uint64_t value,
 		   uint64_t ns);
 

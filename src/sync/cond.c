@@ -15,10 +15,10 @@ static void count_waiters(struct pawl_cond *c, int change)
 
 void pawl_cond_enroll(struct pawl_cond *c, struct pawl_sleeper *me)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of(c);
+	struct pawl_bucket *bucket = pawl_bucket_of_(c);
 
 	me->address = c;
-	me->identity = pawl_mutex_me();
+	me->identity = pawl_mutex_me_();
 	me->since = pawl_os_now();
 	pawl_bucket_lock(bucket);
 	pawl_bucket_append(bucket, me);
@@ -35,7 +35,7 @@ bool pawl_cond_sleep(struct pawl_sleeper *me, const struct pawl_deadline *deadli
 
 bool pawl_cond_withdraw(struct pawl_cond *c, struct pawl_sleeper *me)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of(c);
+	struct pawl_bucket *bucket = pawl_bucket_of_(c);
 	bool signalled;
 
 	pawl_bucket_lock(bucket);
@@ -68,13 +68,13 @@ static int wait_until(struct pawl_cond *c, struct pawl_mutex *m,
 	return signalled ? 0 : ETIMEDOUT;
 }
 
-void pawl_cond_wait_slow(struct pawl_cond *c, struct pawl_mutex *m)
+void pawl_cond_wait_slow_(struct pawl_cond *c, struct pawl_mutex *m)
 {
 	wait_until(c, m, NULL);
 }
 
-int pawl_cond_wait_until(struct pawl_cond *c, struct pawl_mutex *m, int clock,
-			 const struct timespec *time)
+int pawl_cond_wait_until_(struct pawl_cond *c, struct pawl_mutex *m, int clock,
+			  const struct timespec *time)
 {
 	struct pawl_deadline deadline;
 	int error = pawl_deadline_at(&deadline, clock, time);
@@ -120,11 +120,11 @@ static void tell(struct pawl_sleeper *sleeper, uint64_t now, bool all)
 
 	/* Relaxed: if we own it, that does not change; if it does not sleep yet,
 	 * it costs no more than a look at its mutex. */
-	if (m != NULL && pawl_load_relaxed(&m->word) == pawl_mutex_me() &&
+	if (m != NULL && pawl_load_relaxed(&m->word) == pawl_mutex_me_() &&
 	    pawl_load_relaxed(&sleeper->state) == SLEEPER_ASLEEP &&
 	    (all || !pawl_mutex_has_queue(m))) {
 		if (pawl_mutex_enqueue(m, sleeper))
-			pawl_mutex_wake(m);
+			pawl_mutex_wake_(m);
 		return;
 	}
 	sleeper->told = now;
@@ -132,9 +132,9 @@ static void tell(struct pawl_sleeper *sleeper, uint64_t now, bool all)
 		pawl_os_wake(&sleeper->state);
 }
 
-void pawl_cond_signal_slow(struct pawl_cond *c, bool all)
+void pawl_cond_signal_slow_(struct pawl_cond *c, bool all)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of(c);
+	struct pawl_bucket *bucket = pawl_bucket_of_(c);
 	struct pawl_sleeper *sleeper, *next, *taken = NULL, **end = &taken;
 	uint64_t now = pawl_os_now();
 

@@ -119,7 +119,7 @@ static void describe(char *text, const void *l, const char *id, const char *done
 		 done, at, why, since);
 }
 
-void pawl_debug_locking(const void *l, const char *id)
+void pawl_debug_locking_(const void *l, const char *id)
 {
 	const void *site = __builtin_return_address(0);
 	char text[TEXT], line[TEXT + 8];
@@ -131,7 +131,7 @@ void pawl_debug_locking(const void *l, const char *id)
 		describe(text, l, id, "locked", site, &held,
 			 " by the thread that holds it, which would wait for itself for "
 			 "ever; it was locked at ");
-		pawl_die(text);
+		pawl_die_(text);
 	}
 	/* Not wrong by itself: somebody else may be about to unlock it. */
 	describe(text, l, id, "locked", site, &held,
@@ -141,12 +141,12 @@ void pawl_debug_locking(const void *l, const char *id)
 	pawl_os_complain(line);
 }
 
-void pawl_debug_locked(const void *l)
+void pawl_debug_locked_(const void *l)
 {
 	struct held *mine = malloc(sizeof(*mine)), **link;
 
 	if (mine == NULL)
-		pawl_die("out of memory for the debug face's table of held locks");
+		pawl_die_("out of memory for the debug face's table of held locks");
 	pawl_guard_lock(&table.guard);
 	if (my_name == 0)
 		my_name = ++table.threads;
@@ -159,7 +159,7 @@ void pawl_debug_locked(const void *l)
 	pawl_guard_unlock(&table.guard);
 }
 
-void pawl_debug_unlocking(const void *l, const char *id)
+void pawl_debug_unlocking_(const void *l, const char *id)
 {
 	const void *site = __builtin_return_address(0);
 	char text[TEXT];
@@ -167,17 +167,17 @@ void pawl_debug_unlocking(const void *l, const char *id)
 
 	if (!look_up(l, &held, true)) {
 		describe(text, l, id, "unlocked", site, NULL, ", but nobody holds it");
-		pawl_die(text);
+		pawl_die_(text);
 	}
 	if (held.thread != my_name && owner_only(id)) {
 		describe(text, l, id, "unlocked", site, &held,
 			 " by another thread than the one that holds it, which alone "
 			 "may; it was locked at ");
-		pawl_die(text);
+		pawl_die_(text);
 	}
 }
 
-void pawl_debug_destroying(const void *l, const char *id)
+void pawl_debug_destroying_(const void *l, const char *id)
 {
 	const void *site = __builtin_return_address(0);
 	char text[TEXT];
@@ -189,7 +189,7 @@ void pawl_debug_destroying(const void *l, const char *id)
 			 " while it is held; it was locked at ");
 	else
 		describe(text, l, id, "destroyed", site, NULL, " while it is held");
-	pawl_die(text);
+	pawl_die_(text);
 }
 
 /* What is held at a fork is held in the child: by the thread that forked, or by

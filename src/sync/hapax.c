@@ -22,7 +22,7 @@ static pawl_atomic64 unused; /* values at the start of each block to leave out *
 /*
  * A number for this count of this lane, each once: row `count` of a table that is
  * LANES wide. Rows are turned against each other so that a lane which is used
- * alone fills the waiting array (pawl_hapax_index) before it meets itself, and
+ * alone fills the waiting array (pawl_hapax_index_) before it meets itself, and
  * neighbouring lanes keep apart for long.
  */
 static uint64_t number(unsigned lane, uint64_t count)
@@ -39,14 +39,14 @@ static unsigned choose(void)
 	case PAWL_LANES_NODE:
 		return pawl_current_node();
 	case PAWL_LANES_RANDOM:
-		return (unsigned)(pawl_random_native() >> 32);
+		return (unsigned)(pawl_random_native_() >> 32);
 	case PAWL_LANES_ONE:
 		break;
 	}
 	return 0;
 }
 
-uint64_t pawl_hapax_block(void)
+uint64_t pawl_hapax_block_(void)
 {
 	const uint64_t rows = (UINT64_MAX >> PAWL_HAPAX_BLOCK_BITS) / LANES;
 	unsigned first = choose(), i;
@@ -62,8 +62,8 @@ uint64_t pawl_hapax_block(void)
 			return ((number(lane, count) + 1) << PAWL_HAPAX_BLOCK_BITS) +
 			       pawl_load_relaxed(&unused); /* Relaxed: any will do */
 	}
-	pawl_die("the supply of hapax values is exhausted: more than "
-		 "2^64 were drawn in the life of this process");
+	pawl_die_("the supply of hapax values is exhausted: more than "
+		  "2^64 were drawn in the life of this process");
 }
 
 int pawl_hapax_supply(enum pawl_lanes from, unsigned size)

@@ -26,7 +26,7 @@
 
 #include <errno.h>
 
-__attribute__((used)) struct pawl_hapax_gone pawl_hapax_gone[1 << PAWL_GONE_BITS];
+__attribute__((used)) struct pawl_hapax_gone pawl_hapax_gone_[1 << PAWL_GONE_BITS];
 
 /* What a record is looked for by. */
 enum field { VALUE, AHEAD };
@@ -60,9 +60,9 @@ static struct pawl_node *take(struct pawl_hapax_gone *gone, struct pawl_node **l
 	return record;
 }
 
-bool pawl_hapax_follow(const struct pawl_hapax_core *l, struct pawl_hapax_watch *watch)
+bool pawl_hapax_follow_(const struct pawl_hapax_core *l, struct pawl_hapax_watch *watch)
 {
-	struct pawl_hapax_gone *gone = pawl_hapax_gone_of(l);
+	struct pawl_hapax_gone *gone = pawl_hapax_gone_of_(l);
 	struct pawl_node *record;
 
 	pawl_guard_lock(&gone->guard);
@@ -71,9 +71,9 @@ bool pawl_hapax_follow(const struct pawl_hapax_core *l, struct pawl_hapax_watch 
 	pawl_guard_unlock(&gone->guard);
 	if (record == NULL)
 		return false;
-	pawl_hapax_aim(watch, l, record->ahead);
+	pawl_hapax_aim_(watch, l, record->ahead);
 	pawl_note_acquired(watch->slot);
-	pawl_node_put(record);
+	pawl_node_put_(record);
 	return true;
 }
 
@@ -81,8 +81,8 @@ bool pawl_hapax_follow(const struct pawl_hapax_core *l, struct pawl_hapax_watch 
 static void give_up(struct pawl_hapax_core *l, uint64_t mine, uint64_t ahead,
 		    enum pawl_wait how)
 {
-	struct pawl_hapax_gone *gone = pawl_hapax_gone_of(l);
-	struct pawl_node *spare = pawl_node_get(), *before, *behind;
+	struct pawl_hapax_gone *gone = pawl_hapax_gone_of_(l);
+	struct pawl_node *spare = pawl_node_get_(), *before, *behind;
 	bool tell = false;
 
 	pawl_guard_lock(&gone->guard);
@@ -109,22 +109,22 @@ static void give_up(struct pawl_hapax_core *l, uint64_t mine, uint64_t ahead,
 	pawl_guard_unlock(&gone->guard);
 	if (tell)
 		/* A value that nobody waits for, but a change (L3). */
-		pawl_hapax_post(l, mine, pawl_hapax_draw(), how);
+		pawl_hapax_post_(l, mine, pawl_hapax_draw(), how);
 	if (before != NULL)
-		pawl_node_put(before);
+		pawl_node_put_(before);
 	if (spare != NULL)
-		pawl_node_put(spare);
+		pawl_node_put_(spare);
 }
 
-int pawl_hapax_wait_until(struct pawl_hapax_core *l, uint64_t mine, uint64_t ahead,
-			  enum pawl_wait how, int clock, const struct timespec *time)
+int pawl_hapax_wait_until_(struct pawl_hapax_core *l, uint64_t mine, uint64_t ahead,
+			   enum pawl_wait how, int clock, const struct timespec *time)
 {
 	struct pawl_hapax_watch watch;
 	struct pawl_deadline deadline;
 	int error = pawl_deadline_at(&deadline, clock, time);
 
-	pawl_hapax_aim(&watch, l, ahead);
-	while (!pawl_hapax_departed(l, &watch)) {
+	pawl_hapax_aim_(&watch, l, ahead);
+	while (!pawl_hapax_departed_(l, &watch)) {
 		uint64_t ns = 0;
 
 		if (error == 0 && (ns = pawl_os_until(&deadline)) == 0)
@@ -145,11 +145,11 @@ int pawl_hapax_wait_until(struct pawl_hapax_core *l, uint64_t mine, uint64_t ahe
 }
 
 /* The child of a fork has one thread, and that one does not wait. */
-void pawl_hapax_forget(void)
+void pawl_hapax_forget_(void)
 {
 	struct pawl_hapax_gone *gone;
 
-	for (gone = pawl_hapax_gone; gone < pawl_hapax_gone + (1 << PAWL_GONE_BITS);
+	for (gone = pawl_hapax_gone_; gone < pawl_hapax_gone_ + (1 << PAWL_GONE_BITS);
 	     gone++) {
 		gone->first = NULL;
 		/* Relaxed: nobody else is there. */

@@ -96,7 +96,7 @@ static uint64_t watch(struct pawl_mutex *m, uint64_t due)
 	return watched;
 }
 
-/* As pawl_mutex_take, for whoever that is. */
+/* As pawl_mutex_take_, for whoever that is. */
 static bool take(struct pawl_mutex *m, uint64_t identity)
 {
 	/* Relaxed: spares a write that would fail; [A] decides. */
@@ -168,15 +168,31 @@ static bool is_forgotten(const struct pawl_mutex *m, const struct pawl_sleeper *
 	return me->address != m;
 }
 
+/* Volatile: a signal's handler looks, between any two steps. */
+static struct pawl_sleeper *volatile *innermost(void)
+{
+	return &pawl_self()->asleep;
+}
+
+void pawl_wait_begin(struct pawl_sleeper *me)
+{
+	me->outer = *innermost();
+	*innermost() = me;
+}
+
+bool pawl_wait_end(struct pawl_sleeper *me)
+{
+	*innermost() = me->outer;
+	return !me->abandoned;
+}
+
 bool pawl_sleep_queued(struct pawl_sleeper *me, const struct pawl_deadline *deadline)
 {
-	struct pawl_thread *self = pawl_self();
 	bool told;
 
-	me->outer = self->asleep;
-	self->asleep = me;
+	pawl_wait_begin(me);
 	told = pawl_sleep(me, deadline);
-	self->asleep = me->outer;
+	(void)pawl_wait_end(me);
 	return told;
 }
 
@@ -187,7 +203,7 @@ bool pawl_sleep_queued(struct pawl_sleeper *me, const struct pawl_deadline *dead
 static int nap(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns,
 	       const struct pawl_deadline *deadline)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of(m);
+	struct pawl_bucket *bucket = pawl_bucket_of_(m);
 	uint64_t until = pawl_os_now() + ns;
 	struct pawl_deadline soon = pawl_deadline_in(ns);
 	bool last = deadline != NULL && pawl_os_until(deadline) < ns;
@@ -219,7 +235,7 @@ static int nap(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns,
 static int sleep_as_head(struct pawl_mutex *m, struct pawl_sleeper *me, bool patient,
 			 const struct pawl_deadline *deadline)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of(m);
+	struct pawl_bucket *bucket = pawl_bucket_of_(m);
 
 	pawl_bucket_lock(bucket);
 	/* Relaxed: stored under the lock only. */
@@ -234,7 +250,7 @@ static int sleep_as_head(struct pawl_mutex *m, struct pawl_sleeper *me, bool pat
 	pawl_bucket_unlock(bucket);
 	if (!pawl_park_fence()) /* [H] of sleep/park.c: P1 */
 		return nap(m, me, UNSURE_NS, deadline);
-	if (pawl_mutex_take(m)) /* P1 */
+	if (pawl_mutex_take_(m)) /* P1 */
 		return 0;
 	return pawl_sleep_queued(me, deadline) ? EAGAIN : ETIMEDOUT;
 }
@@ -284,9 +300,10 @@ static int leave_late(struct pawl_bucket *bucket, struct pawl_mutex *m,
 static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 		   const struct pawl_deadline *deadline)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of(m);
+	struct pawl_bucket *bucket = pawl_bucket_of_(m);
 	uint64_t rest = pawl_wake_cost();
 	int naps = woken ? 0 : PAWL_MUTEX_NAPS, error;
+	enum pawl_polled polled;
 
 	/* Relaxed: tells others that they need not wake us; we look with [W]. */
 	(void)pawl_cas_relaxed(&me->state, SLEEPER_WOKEN, SLEEPER_WAITING);
@@ -295,9 +312,12 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 
 		if (pawl_load_acquire(&me->state) == SLEEPER_GRANTED) /* [W] */
 			return 0;
-		if (poll(m, me->identity, &me->state, SLEEPER_GRANTED,
-			 insist ? INSIST_NS : pawl_wake_cost() / 2,
-			 insist) == PAWL_POLLED_TAKEN)
+		pawl_wait_begin(me);
+		polled = poll(m, me->identity, &me->state, SLEEPER_GRANTED,
+			      insist ? INSIST_NS : pawl_wake_cost() / 2, insist);
+		if (!pawl_wait_end(me)) /* it is off the queue */
+			return polled == PAWL_POLLED_TAKEN ? 0 : ECANCELED;
+		if (polled == PAWL_POLLED_TAKEN)
 			break;
 		if (insist) {
 			error = sleep_as_head(m, me, !woken, deadline);
@@ -327,7 +347,7 @@ bool pawl_mutex_has_queue(const struct pawl_mutex *m)
 
 bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of(m);
+	struct pawl_bucket *bucket = pawl_bucket_of_(m);
 	bool head;
 
 	pawl_bucket_lock(bucket);
@@ -343,7 +363,7 @@ bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
 		return false;
 	pawl_full_fence(); /* [E] I4 */
 	/* Relaxed: after the fence. */
-	return pawl_load_relaxed(&m->word) != pawl_mutex_me();
+	return pawl_load_relaxed(&m->word) != pawl_mutex_me_();
 }
 
 /*
@@ -355,7 +375,7 @@ bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
  */
 static void bring_others(struct pawl_mutex *m)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of(m);
+	struct pawl_bucket *bucket = pawl_bucket_of_(m);
 	const pawl_atomic64 *asleep[BROUGHT];
 	struct pawl_sleeper *sleeper, *next;
 	int count = 0, i;
@@ -380,17 +400,17 @@ void pawl_mutex_lock_queued(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
 {
 	bring_others(m);
 	if (compete(m, sleeper, true, NULL) == ECANCELED)
-		pawl_mutex_lock_slow(m);
+		pawl_mutex_lock_slow_(m);
 }
 
 /* As compete; ECANCELED means that it must be tried anew. */
 static int try_until(struct pawl_mutex *m, const struct pawl_deadline *deadline,
 		     void (*abandon)(struct pawl_sleeper *))
 {
-	struct pawl_bucket *bucket = pawl_bucket_of(m);
+	struct pawl_bucket *bucket = pawl_bucket_of_(m);
 	struct pawl_sleeper me = {.address = m,
 				  .mutex = m,
-				  .identity = pawl_mutex_me(),
+				  .identity = pawl_mutex_me_(),
 				  .abandon = abandon};
 	struct pawl_sleeper *head;
 	enum pawl_polled outcome;
@@ -405,7 +425,7 @@ static int try_until(struct pawl_mutex *m, const struct pawl_deadline *deadline,
 		if (outcome == PAWL_POLLED_TAKEN)
 			return 0;
 		pawl_bucket_lock(bucket);
-		if (pawl_mutex_take(m)) {
+		if (pawl_mutex_take_(m)) {
 			pawl_bucket_unlock(bucket);
 			return 0;
 		}
@@ -444,7 +464,7 @@ static int lock_until(struct pawl_mutex *m, const struct pawl_deadline *deadline
 
 void pawl_mutex_forget(struct pawl_mutex *m)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of(m);
+	struct pawl_bucket *bucket = pawl_bucket_of_(m);
 	struct pawl_sleeper *sleeper;
 
 	pawl_bucket_lock(bucket);
@@ -458,7 +478,7 @@ void pawl_mutex_forget(struct pawl_mutex *m)
 
 bool pawl_mutex_leave_queue(struct pawl_sleeper *me)
 {
-	return leave_late(pawl_bucket_of(me->mutex), me->mutex, me) == 0;
+	return leave_late(pawl_bucket_of_(me->mutex), me->mutex, me) == 0;
 }
 
 void pawl_mutex_abandon(void)
@@ -478,12 +498,12 @@ void pawl_mutex_abandon(void)
 	self->asleep = NULL;
 }
 
-void pawl_mutex_lock_slow(struct pawl_mutex *m)
+void pawl_mutex_lock_slow_(struct pawl_mutex *m)
 {
 	lock_until(m, NULL);
 }
 
-int pawl_mutex_lock_until(struct pawl_mutex *m, int clock, const struct timespec *time)
+int pawl_mutex_lock_until_(struct pawl_mutex *m, int clock, const struct timespec *time)
 {
 	struct pawl_deadline deadline;
 	int error = pawl_deadline_at(&deadline, clock, time);
@@ -495,7 +515,7 @@ int pawl_mutex_lock_until(struct pawl_mutex *m, int clock, const struct timespec
  * apart, or every unlock that only counts would save the registers that this one needs. */
 static __attribute__((noinline)) bool grant(struct pawl_mutex *m)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of(m);
+	struct pawl_bucket *bucket = pawl_bucket_of_(m);
 	struct pawl_sleeper *head;
 	bool asleep;
 
@@ -532,30 +552,30 @@ static inline bool hand_over(struct pawl_mutex *m)
 	return false;
 }
 
-bool pawl_mutex_hand_over(struct pawl_mutex *m)
+bool pawl_mutex_hand_over_(struct pawl_mutex *m)
 {
 	return hand_over(m);
 }
 
 /* Unlock while somebody waits, or by another thread than the owner: counts, and
  * either hands over or sets free. */
-void pawl_mutex_unlock_slow(struct pawl_mutex *m)
+void pawl_mutex_unlock_slow_(struct pawl_mutex *m)
 {
 	bool foreign;
 
 	if (hand_over(m))
 		return;
 	/* Relaxed: it changes only if it is ours to change. */
-	foreign = pawl_load_relaxed(&m->word) != pawl_mutex_me();
+	foreign = pawl_load_relaxed(&m->word) != pawl_mutex_me_();
 	pawl_store_release(&m->word, 0); /* [R] of pawl/mutex.h: our last access */
-	if (foreign || pawl_parked_near(m))
-		pawl_mutex_wake(m);
+	if (foreign || pawl_parked_near_(m))
+		pawl_mutex_wake_(m);
 }
 
 /* After an unlock that found somebody counted: wakes the head if it sleeps. */
-void pawl_mutex_wake(const struct pawl_mutex *m)
+void pawl_mutex_wake_(const struct pawl_mutex *m)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of(m);
+	struct pawl_bucket *bucket = pawl_bucket_of_(m);
 	struct pawl_sleeper *head;
 	bool asleep = false;
 

@@ -5,17 +5,17 @@
 
 #include <stdlib.h>
 
-struct pawl_node *pawl_node_new(void)
+struct pawl_node *pawl_node_new_(void)
 {
 	struct pawl_node *node = aligned_alloc(_Alignof(struct pawl_node), sizeof(*node));
 
 	if (node == NULL)
-		pawl_die("out of memory for a queue node");
+		pawl_die_("out of memory for a queue node");
 	pawl_at_thread_exit();
 	return node;
 }
 
-void pawl_node_free(struct pawl_node *node)
+void pawl_node_free_(struct pawl_node *node)
 {
 	free(node);
 }

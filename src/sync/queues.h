@@ -17,7 +17,7 @@ bool pawl_mutex_has_queue(const struct pawl_mutex *m);
 /*
  * A sleeper of another kind, which sleeps, joins the queue of m, which the
  * caller owns; so the caller's unlock will see to it. Returns true if another
- * thread has released m meanwhile: the caller must then pawl_mutex_wake(m). The
+ * thread has released m meanwhile: the caller must then pawl_mutex_wake_(m). The
  * sleeper must call pawl_mutex_lock_queued when it wakes up, and holds m when
  * that returns.
  */
@@ -44,7 +44,7 @@ enum pawl_polled pawl_mutex_poll(struct pawl_mutex *m, uint64_t identity,
 				 uint64_t ns);
 
 /*
- * As pawl_mutex_lock_slow, and ETIMEDOUT. If the wait is abandoned, `abandon` is
+ * As pawl_mutex_lock_slow_, and ETIMEDOUT. If the wait is abandoned, `abandon` is
  * called, which has to pawl_mutex_leave_queue; that returns true if m was granted
  * this moment, and is to be unlocked.
  */
@@ -52,12 +52,19 @@ int pawl_mutex_await(struct pawl_mutex *m, const struct pawl_deadline *deadline,
 		     void (*abandon)(struct pawl_sleeper *));
 bool pawl_mutex_leave_queue(struct pawl_sleeper *me);
 
+/*
+ * Between these two pawl_mutex_abandon finds the sleeper; the caller has no bucket's
+ * lock then. False if it did.
+ */
+void pawl_wait_begin(struct pawl_sleeper *me);
+bool pawl_wait_end(struct pawl_sleeper *me);
+
 /* Sleeps as pawl_sleep does, where pawl_mutex_abandon finds the sleeper. */
 bool pawl_sleep_queued(struct pawl_sleeper *me, const struct pawl_deadline *deadline);
 
 /*
  * The calling thread, a signal's handler that is, is about to jump out of the
- * waits for mutexes and rwlocks that it sleeps in: leaves their queues. A wait that it does
+ * waits for mutexes and rwlocks that it is in: leaves their queues. A wait that it does
  * not leave after all starts over.
  */
 void pawl_mutex_abandon(void);

@@ -94,8 +94,8 @@ bool pawl_rwlock_end_other(struct pawl_rwlock *l)
 		taken = take(l, PAWL_RWLOCK_GATED);
 		if (taken == ALL)
 			pawl_rwlock_leave_gate(l);
-	} else if (taken == ALL && pawl_parked_near(l)) {
-		pawl_rwlock_wake_writer(l);
+	} else if (taken == ALL && pawl_parked_near_(l)) {
+		pawl_rwlock_wake_writer_(l);
 	}
 	return taken != NOTHING;
 }
@@ -114,7 +114,7 @@ void pawl_rwlock_survive(struct pawl_rwlock *l)
 		word += PAWL_RWLOCK_FENCED;
 	pawl_store_relaxed(&l->word, word);
 	/* Who had the gate waited for us: it did not write. */
-	pawl_store_relaxed(&l->gate.word, gated ? pawl_rwlock_reader() : 0);
+	pawl_store_relaxed(&l->gate.word, gated ? pawl_rwlock_reader_() : 0);
 	pawl_store_relaxed(&l->gate.due, 0);
 }
 
@@ -122,7 +122,7 @@ void pawl_rwlock_forget_counting(struct pawl_rwlock *l)
 {
 	/* Relaxed, here and below: nobody else is there. If we write, it would have
 	 * found so, and others, too. */
-	if (pawl_load_relaxed(&l->gate.word) == pawl_mutex_me())
+	if (pawl_load_relaxed(&l->gate.word) == pawl_mutex_me_())
 		pawl_store_relaxed(&l->word,
 				   pawl_load_relaxed(&l->word) &
 					   (PAWL_RWLOCK_KEPT | PAWL_RWLOCK_WRITTEN));

@@ -23,7 +23,7 @@ enum { KEPT_NS = 1000 }; /* that a short section takes, and looking at records *
 
 static pawl_atomic64 *free_slot(struct pawl_reads *mine, const struct pawl_rwlock *l)
 {
-	unsigned home = pawl_rwlock_home(l), i;
+	unsigned home = pawl_rwlock_home_(l), i;
 
 	for (i = 0; i < SLOTS; i++) {
 		pawl_atomic64 *slot = &mine->slots[(home + i) % SLOTS];
@@ -37,7 +37,7 @@ static pawl_atomic64 *free_slot(struct pawl_reads *mine, const struct pawl_rwloc
 /* A slot that says that l is read, or NULL. */
 static pawl_atomic64 *slot_of(struct pawl_reads *mine, const struct pawl_rwlock *l)
 {
-	unsigned home = pawl_rwlock_home(l), i;
+	unsigned home = pawl_rwlock_home_(l), i;
 
 	for (i = 0; i < SLOTS; i++) {
 		pawl_atomic64 *slot = &mine->slots[(home + i) % SLOTS];
@@ -99,7 +99,7 @@ static void note(const struct pawl_rwlock *l, pawl_atomic64 *slot)
 		pawl_store_release(slot, pawl_address(l) | PAWL_RWLOCK_COUNTED); /* [F] */
 		return;
 	}
-	node = pawl_node_get();
+	node = pawl_node_get_();
 	node->value = pawl_address(l);
 	node->ahead = 0;
 	node->free_next = self->more_reads;
@@ -112,8 +112,8 @@ static void note(const struct pawl_rwlock *l, pawl_atomic64 *slot)
 static void empty(const struct pawl_rwlock *l, pawl_atomic64 *slot)
 {
 	pawl_store_release(slot, 0); /* [R] */
-	if (pawl_parked_near(l))
-		pawl_rwlock_wake_writer(l);
+	if (pawl_parked_near_(l))
+		pawl_rwlock_wake_writer_(l);
 }
 
 static void count_out(struct pawl_rwlock *l)
@@ -122,8 +122,8 @@ static void count_out(struct pawl_rwlock *l)
 	uint64_t before = pawl_fetch_add_release(&l->word,
 						 -(uint64_t)PAWL_RWLOCK_READER); /* [D] */
 
-	if (before < 2 * PAWL_RWLOCK_READER && pawl_parked_near(l))
-		pawl_rwlock_wake_writer(l);
+	if (before < 2 * PAWL_RWLOCK_READER && pawl_parked_near_(l))
+		pawl_rwlock_wake_writer_(l);
 }
 
 static bool is_writers(uint64_t gate)
@@ -202,8 +202,8 @@ static bool announce(struct pawl_rwlock *l, pawl_atomic64 *slot)
 
 	if ((word & RECORDS) == 0)
 		return false;
-	if ((word & PAWL_RWLOCK_BIASED) != 0 ? pawl_rwlock_announce(l, slot)
-					     : pawl_rwlock_announce_fenced(l, slot))
+	if ((word & PAWL_RWLOCK_BIASED) != 0 ? pawl_rwlock_announce_(l, slot)
+					     : pawl_rwlock_announce_fenced_(l, slot))
 		return true;
 	empty(l, slot);
 	return false;
@@ -219,7 +219,7 @@ static bool enter(struct pawl_rwlock *l, bool join)
 	if (nest(mine, l))
 		return true;
 	slot = free_slot(mine, l);
-	if (slot == NULL || (!announce(l, slot) && !pawl_rwlock_pass_gate(l, slot))) {
+	if (slot == NULL || (!announce(l, slot) && !pawl_rwlock_pass_gate_(l, slot))) {
 		if (!count_in(l, join))
 			return false;
 		note(l, slot);
@@ -237,7 +237,7 @@ static void note_gate(struct pawl_rwlock *l)
 		pawl_store_release(slot, pawl_address(l) | PAWL_RWLOCK_GATED); /* [F] */
 		return;
 	}
-	pawl_rwlock_to_reader(l);
+	pawl_rwlock_to_reader_(l);
 }
 
 /*
@@ -249,7 +249,7 @@ static bool poll(struct pawl_rwlock *l, uint64_t ns, bool *stalled)
 {
 	uint64_t word;
 
-	switch (pawl_mutex_poll(&l->gate, pawl_rwlock_reader(), &l->word,
+	switch (pawl_mutex_poll(&l->gate, pawl_rwlock_reader_(), &l->word,
 				PAWL_RWLOCK_FENCED, ns)) {
 	case PAWL_POLLED_TAKEN:
 		note_gate(l);
@@ -270,7 +270,7 @@ static bool poll(struct pawl_rwlock *l, uint64_t ns, bool *stalled)
 /* Leaves the line; true if somebody has counted us in before. */
 static bool leave_line(struct pawl_rwlock *l, struct pawl_sleeper *me)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of(&l->gate);
+	struct pawl_bucket *bucket = pawl_bucket_of_(&l->gate);
 	bool granted;
 
 	pawl_bucket_lock(bucket);
@@ -299,7 +299,7 @@ static void abandon_line(struct pawl_sleeper *me)
  * abandoned the wait (ECANCELED). */
 static int queue(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of(&l->gate);
+	struct pawl_bucket *bucket = pawl_bucket_of_(&l->gate);
 	struct pawl_sleeper me = {.address = line_of(l), .abandon = abandon_line};
 	bool sure, late = false;
 
@@ -361,7 +361,7 @@ __attribute__((cold)) static int wait_until(struct pawl_rwlock *l,
 	return error;
 }
 
-bool pawl_rwlock_read_try(struct pawl_rwlock *l, pawl_atomic64 *announced)
+bool pawl_rwlock_read_try_(struct pawl_rwlock *l, pawl_atomic64 *announced)
 {
 	if (announced != NULL)
 		empty(l, announced);
@@ -382,14 +382,14 @@ static bool read_soon(struct pawl_rwlock *l, pawl_atomic64 *announced)
 	return enter(l, false);
 }
 
-void pawl_rwlock_read_slow(struct pawl_rwlock *l, pawl_atomic64 *announced)
+void pawl_rwlock_read_slow_(struct pawl_rwlock *l, pawl_atomic64 *announced)
 {
 	if (!read_soon(l, announced))
 		wait_until(l, NULL);
 }
 
-int pawl_rwlock_read_until(struct pawl_rwlock *l, pawl_atomic64 *announced, int clock,
-			   const struct timespec *time)
+int pawl_rwlock_read_until_(struct pawl_rwlock *l, pawl_atomic64 *announced, int clock,
+			    const struct timespec *time)
 {
 	struct pawl_deadline deadline;
 	int error;
@@ -408,17 +408,17 @@ static void end_node(struct pawl_rwlock *l)
 	struct pawl_node **link = node_of(l), *node = *link;
 
 	if (node == NULL)
-		pawl_die("pawl_rwlock_read_unlock by a thread that does not read");
+		pawl_die_("pawl_rwlock_read_unlock by a thread that does not read");
 	if (node->ahead > 0) {
 		node->ahead--;
 		return;
 	}
 	*link = node->free_next;
-	pawl_node_put(node);
+	pawl_node_put_(node);
 	count_out(l);
 }
 
-void pawl_rwlock_read_end(struct pawl_rwlock *l)
+void pawl_rwlock_read_end_(struct pawl_rwlock *l)
 {
 	struct pawl_reads *mine = pawl_reads_mine();
 	pawl_atomic64 *slot = slot_of(mine, l);
@@ -440,11 +440,11 @@ void pawl_rwlock_read_end(struct pawl_rwlock *l)
 		pawl_rwlock_leave_gate(l);
 }
 
-void pawl_rwlock_to_reader(struct pawl_rwlock *l)
+void pawl_rwlock_to_reader_(struct pawl_rwlock *l)
 {
 	/* Relaxed: writers learn it by [U]. */
 	pawl_fetch_add_relaxed(&l->word, PAWL_RWLOCK_READER);
 	note(l, free_slot(pawl_reads_mine(), l));
-	pawl_rwlock_write_end(l);
-	pawl_rwlock_open(l);
+	pawl_rwlock_write_end_(l);
+	pawl_rwlock_open_(l);
 }

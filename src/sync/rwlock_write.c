@@ -67,7 +67,7 @@ static void put_back(struct pawl_rwlock *l, uint64_t what)
 /* A writer that waits for readers leaves. */
 static void stop_waiting(struct pawl_rwlock *l, struct pawl_sleeper *me)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of(l);
+	struct pawl_bucket *bucket = pawl_bucket_of_(l);
 
 	pawl_bucket_lock(bucket);
 	pawl_bucket_uncount(bucket, me);
@@ -79,7 +79,8 @@ static void abandon_drain(struct pawl_sleeper *me)
 {
 	struct pawl_rwlock *l = lock_of(me, offsetof(struct pawl_rwlock, word));
 
-	stop_waiting(l, me);
+	if (me->counted) /* else it only polls yet */
+		stop_waiting(l, me);
 	pawl_rwlock_leave_gate(l);
 }
 
@@ -90,18 +91,22 @@ static void abandon_drain(struct pawl_sleeper *me)
 static int await_other(struct pawl_rwlock *l, const pawl_atomic64 *w, uint64_t seen,
 		       const struct pawl_deadline *deadline)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of(l);
+	struct pawl_bucket *bucket = pawl_bucket_of_(l);
 	struct pawl_sleeper me = {.address = drain_of(l), .abandon = abandon_drain};
 	struct pawl_spin spin;
-	bool sure, late = false;
+	bool same, sure, late = false;
 
 	if (deadline == &AT_ONCE)
 		return ETIMEDOUT;
+	pawl_wait_begin(&me);
 	pawl_spin_begin(&spin, pawl_wake_cost());
 	do
-		if (pawl_spin_look(&spin, w) != seen)
-			return 0;
-	while (pawl_spin_again(&spin));
+		same = pawl_spin_look(&spin, w) == seen;
+	while (same && pawl_spin_again(&spin));
+	if (!pawl_wait_end(&me))
+		return ECANCELED;
+	if (!same)
+		return 0;
 	pawl_bucket_lock(bucket);
 	pawl_bucket_append(bucket, &me);
 	pawl_bucket_count(bucket, &me);
@@ -253,18 +258,18 @@ static int write_by(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
 	return error;
 }
 
-void pawl_rwlock_drain(struct pawl_rwlock *l)
+void pawl_rwlock_drain_(struct pawl_rwlock *l)
 {
 	if (drain(l, NULL) == ECANCELED)
-		pawl_rwlock_write_slow(l);
+		pawl_rwlock_write_slow_(l);
 }
 
-void pawl_rwlock_write_slow(struct pawl_rwlock *l)
+void pawl_rwlock_write_slow_(struct pawl_rwlock *l)
 {
 	write_by(l, NULL);
 }
 
-bool pawl_rwlock_write_try(struct pawl_rwlock *l)
+bool pawl_rwlock_write_try_(struct pawl_rwlock *l)
 {
 	/* Relaxed: a look that spares the fence if there are readers for all to see. */
 	if (pawl_load_relaxed(&l->word) < PAWL_RWLOCK_READER &&
@@ -274,12 +279,13 @@ bool pawl_rwlock_write_try(struct pawl_rwlock *l)
 	return false;
 }
 
-int pawl_rwlock_write_until(struct pawl_rwlock *l, int clock, const struct timespec *time)
+int pawl_rwlock_write_until_(struct pawl_rwlock *l, int clock,
+			     const struct timespec *time)
 {
 	struct pawl_deadline deadline;
 	int wrong = pawl_deadline_at(&deadline, clock, time), error = ECANCELED;
 
-	if (pawl_rwlock_take_gate(l)) {
+	if (pawl_rwlock_take_gate_(l)) {
 		pawl_full_fence(); /* [G] */
 		/* A bad time matters to those who have to wait. */
 		error = drain_or_leave(l, wrong == 0 ? &deadline : &AT_ONCE);
@@ -289,9 +295,9 @@ int pawl_rwlock_write_until(struct pawl_rwlock *l, int clock, const struct times
 	return error == ECANCELED ? write_by(l, &deadline) : error;
 }
 
-void pawl_rwlock_let_in(struct pawl_rwlock *l)
+void pawl_rwlock_let_in_(struct pawl_rwlock *l)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of(&l->gate);
+	struct pawl_bucket *bucket = pawl_bucket_of_(&l->gate);
 	struct pawl_sleeper *sleeper, *next;
 	uint64_t count = 0;
 
@@ -321,11 +327,11 @@ void pawl_rwlock_leave_gate(struct pawl_rwlock *l)
 	if ((word & PAWL_RWLOCK_KEPT) != 0)
 		put_back(l, PAWL_RWLOCK_FENCED);
 	if ((word & PAWL_RWLOCK_WAITING) != 0)
-		pawl_rwlock_let_in(l);
-	pawl_rwlock_open(l);
+		pawl_rwlock_let_in_(l);
+	pawl_rwlock_open_(l);
 }
 
-void pawl_rwlock_write_end(struct pawl_rwlock *l)
+void pawl_rwlock_write_end_(struct pawl_rwlock *l)
 {
 	uint64_t word = pawl_load_relaxed(&l->word); /* Relaxed: I6, and our own */
 
@@ -335,7 +341,7 @@ void pawl_rwlock_write_end(struct pawl_rwlock *l)
 		/* Relaxed: a hint. Nobody else sets it. */
 		pawl_fetch_add_relaxed(&l->word, PAWL_RWLOCK_WRITTEN);
 	if ((word & PAWL_RWLOCK_WAITING) != 0)
-		pawl_rwlock_let_in(l);
+		pawl_rwlock_let_in_(l);
 }
 
 /* Wakes all that wait at that address in a bucket. */
@@ -354,13 +360,13 @@ static void wake_all(struct pawl_bucket *bucket, const volatile void *whom)
 	pawl_bucket_unlock(bucket);
 }
 
-void pawl_rwlock_wake_writer(const struct pawl_rwlock *l)
+void pawl_rwlock_wake_writer_(const struct pawl_rwlock *l)
 {
-	wake_all(pawl_bucket_of(l), drain_of(l));
+	wake_all(pawl_bucket_of_(l), drain_of(l));
 }
 
-void pawl_rwlock_wake_gate(const struct pawl_rwlock *l)
+void pawl_rwlock_wake_gate_(const struct pawl_rwlock *l)
 {
-	pawl_mutex_wake(&l->gate);
-	wake_all(pawl_bucket_of(&l->gate), line_of(l));
+	pawl_mutex_wake_(&l->gate);
+	wake_all(pawl_bucket_of_(&l->gate), line_of(l));
 }

@@ -5,6 +5,6 @@
 
 #define PAGE_ALIGNED __attribute__((aligned(4096), used)) /* by pawl_raw_find */
 
-PAGE_ALIGNED pawl_atomic64 pawl_twa_slots[PAWL_WAITING_SLOTS];
-PAGE_ALIGNED pawl_atomic64 pawl_hapax_slots[PAWL_WAITING_SLOTS];
-PAGE_ALIGNED pawl_atomic64 pawl_hapax_vw_slots[PAWL_WAITING_SLOTS];
+PAGE_ALIGNED pawl_atomic64 pawl_twa_slots_[PAWL_WAITING_SLOTS];
+PAGE_ALIGNED pawl_atomic64 pawl_hapax_slots_[PAWL_WAITING_SLOTS];
+PAGE_ALIGNED pawl_atomic64 pawl_hapax_vw_slots_[PAWL_WAITING_SLOTS];

@@ -14,7 +14,6 @@
 #include "lcg.h"
 #include "cli/common/options.h"
 #include "cli/report/report.h"
-#include "cli/report/svg.h"
 
 #include <ctype.h>
 #include <float.h>
@@ -282,9 +281,6 @@ static bool is_comparing;
 void __wrap_refuse(const char *format, ...);
 void __wrap_give_up(const char *format, ...);
 void __wrap_warn(const char *format, ...);
-void __wrap_draw(FILE *out, const char *label, int width, int height, char *script,
-		 size_t length);
-void __wrap_write_marks(FILE *out);
 
 void __wrap_refuse(const char *format, ...)
 {
@@ -331,21 +327,6 @@ static bool has_odd_number(const char *text)
 		}
 	}
 	return false;
-}
-
-void __wrap_draw(FILE *out, const char *label, int width, int height, char *script,
-		 size_t length)
-{
-	(void)length;
-	fprintf(out, "<svg width=\"%d\" height=\"%d\">%s</svg>", width, height, label);
-	if (has_odd_number(script))
-		complain("not a number in a script:\n%s", script);
-	free(script);
-}
-
-void __wrap_write_marks(FILE *out)
-{
-	(void)out;
 }
 
 /* A case. */

@@ -25,20 +25,26 @@ class Interrupts(CommandTest):
         return self.read("out"), self.read("err"), json.loads(self.read("r.json"))
 
     def test_check_tells_what_passed_and_what_was_cut_short(self):
-        # The second of many cases takes seconds.
-        out, err, root = self.interrupt(["check", "--full", "lease"], "out", "passed\n")
-        self.assertIn("interrupted in case", err)
-        self.assertIn("limit reached: stopped after", out)
-        self.assertTrue(root["interrupted"])
-        verdicts = [result["verdict"] for result in root["results"]]
-        self.assertEqual(verdicts[-1], "limit reached")
-        self.assertEqual(verdicts[:-1], ["passed"] * (len(verdicts) - 1))
-        self.assertGreaterEqual(len(verdicts), 2)
+        """Only the command gets the signal, not the processes that it started."""
+        for jobs in ("1", "2"):
+            with self.subTest(jobs=jobs):
+                # The first and others of these cases take seconds.
+                out, err, root = self.interrupt(["check", "--full", "lease", "--jobs", jobs],
+                                                "out", "passed\n")
+                verdicts = [result["verdict"] for result in root["results"]]
+                self.assertRegex(err, rf"interrupted; of \d+ cases, {len(verdicts)} were begun")
+                self.assertEqual(out.count("limit reached: stopped after"),
+                                 verdicts.count("limit reached"))
+                self.assertGreaterEqual(verdicts.count("limit reached"), 1)
+                self.assertLessEqual(verdicts.count("limit reached"), int(jobs))
+                self.assertGreaterEqual(verdicts.count("passed"), 1)
+                self.assertTrue(root["interrupted"])
+                self.assertEqual(set(verdicts), {"passed", "limit reached"})
 
     def test_check_by_executions_stops_too(self):
         _, err, root = self.interrupt(["check", "--scenario", "sections", "--threads", "5",
                                        "--episodes", "4", "ticket"], "err", "executions,")
-        self.assertIn("interrupted in case 1 of 1", err)
+        self.assertIn("interrupted; of 1 cases, 1 were begun", err)
         self.assertEqual([r["verdict"] for r in root["results"]], ["limit reached"])
 
     def test_sim_reports_whole_runs(self):

@@ -7,7 +7,9 @@ import json
 import os
 import pty
 import re
+import select
 import shutil
+import signal
 import subprocess
 
 import jsonschema
@@ -268,27 +270,23 @@ class WorkloadsTest(command.CommandTest):
         self.assertLessEqual(done.stderr.count("left"), 11)
 
     def on_terminal(self, *words, interrupt_at=None):
-        """Runs it on a terminal of its own; types Ctrl-C when that text appears.
-        Returns the exit status and what the terminal got."""
-        child, terminal = pty.fork()
-        if child == 0:
-            os.chdir(self.directory.name)
-            os.execv(self.pawl, [self.pawl, *words])
-        text = b""
-        while True:
-            try:
-                part = os.read(terminal, 4096)
-            except OSError:  # EIO: the other end is closed
-                break
-            if not part:
-                break
-            text += part
+        """Runs it on a terminal; interrupts it when that text appears. Returns the exit
+        status and what the terminal got. The terminal controls nobody and stays open:
+        one that hangs up drops what was not read yet."""
+        terminal, end = pty.openpty()
+        child = subprocess.Popen([self.pawl, *words], stdin=end, stdout=end, stderr=end,
+                                 cwd=self.directory.name)
+        text, ended = b"", False
+        while not ended or select.select([terminal], [], [], 0)[0]:
+            ended = ended or child.poll() is not None
+            if select.select([terminal], [], [], 0.05)[0]:
+                text += os.read(terminal, 4096)
             if interrupt_at and interrupt_at.encode() in text:
-                os.write(terminal, b"\x03")
+                child.send_signal(signal.SIGINT)
                 interrupt_at = None
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        os.close(end)
         os.close(terminal)
-        return status, text.decode()
+        return child.returncode, text.decode()
 
     def test_progress_is_a_bar_on_a_terminal(self):
         status, text = self.on_terminal("bench", "--locks", "ticket", "--threads", "1",

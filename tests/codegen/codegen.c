@@ -297,7 +297,7 @@ static void a_rwlock_executes_what_its_card_says(void **state)
 	int i;
 
 	(void)state;
-	if (pawl_light_fence_full != 0) {
+	if (pawl_light_fence_full_ != 0) {
 		print_message("rwlock: there is no membarrier here\n");
 		skip();
 	}

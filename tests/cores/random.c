@@ -23,7 +23,8 @@ struct set {
 	enum verdict verdict;
 };
 
-static struct set reduced, naive, *noting;
+static struct set reduced, naive, by_dice, *noting;
+enum { ROLLS = 300 };
 
 static void note(const struct random_outcome *left)
 {
@@ -78,7 +79,7 @@ static void make_program(struct random_context *c, uint64_t seed, int threads, i
 }
 
 static void explore_into(struct set *set, struct random_context *context, int threads,
-			 int cpus, bool is_naive)
+			 int cpus, bool is_naive, uint64_t rolls)
 {
 	static struct result result;
 	struct cores_program program = {
@@ -92,6 +93,7 @@ static void explore_into(struct set *set, struct random_context *context, int th
 	struct options options = {
 		.model = MODEL_TSO,
 		.naive = is_naive,
+		.random = rolls,
 		.stuck_is_complete = true,
 	};
 
@@ -112,8 +114,8 @@ static void compare(int threads, int length, int cpus, uint64_t seeds)
 		struct random_context context = {.left = NULL};
 
 		make_program(&context, seed, threads, length, (unsigned)cpus);
-		explore_into(&reduced, &context, threads, cpus, false);
-		explore_into(&naive, &context, threads, cpus, true);
+		explore_into(&reduced, &context, threads, cpus, false, 0);
+		explore_into(&naive, &context, threads, cpus, true, 0);
 		assert_int_equal(reduced.verdict, VERDICT_PASSED);
 		assert_int_equal(naive.verdict, VERDICT_PASSED);
 		if (reduced.count != naive.count)
@@ -128,6 +130,28 @@ static void compare(int threads, int length, int cpus, uint64_t seeds)
 	}
 	print_message("%llu states, %llu without reductions\n",
 		      (unsigned long long)states, (unsigned long long)naive_states);
+}
+
+/* Dice find nothing that is not there, and of small programs everything. */
+static void dice_find_all_of_small_programs(void **state)
+{
+	uint64_t seed;
+	int i;
+
+	(void)state;
+	for (seed = 0; seed < 200; seed++) {
+		struct random_context context = {.left = NULL};
+
+		make_program(&context, seed, 2, 2, 2);
+		explore_into(&reduced, &context, 2, 2, false, 0);
+		explore_into(&by_dice, &context, 2, 2, false, ROLLS);
+		assert_int_equal(by_dice.verdict, VERDICT_NONE_SEEN);
+		if (by_dice.count != reduced.count)
+			fail_msg("program %llu: dice find %d outcomes of %d",
+				 (unsigned long long)seed, by_dice.count, reduced.count);
+		for (i = 0; i < by_dice.count; i++)
+			assert_true(has(&reduced, &by_dice.outcomes[i]));
+	}
 }
 
 static void two_threads_on_two_cores(void **state)
@@ -157,6 +181,7 @@ static void three_threads_on_three_cores(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(dice_find_all_of_small_programs),
 		cmocka_unit_test(two_threads_on_two_cores),
 		cmocka_unit_test(three_threads_on_two_cores),
 		cmocka_unit_test(two_threads_on_three_cores),

@@ -28,14 +28,14 @@
 		SECTION();                   \
 		unlock(l);                   \
 	}
-#define GUARD_HELD(id)                                              \
-	extern "C" void pair_##id##_guard(pawl_##id *l)             \
-	{                                                           \
-		pawl_##id##_context context;                        \
-                                                                    \
-		pawl_##id##_acquire(&l->core, &context, PAWL_SPIN); \
-		SECTION();                                          \
-		pawl_##id##_release(&l->core, &context, PAWL_SPIN); \
+#define GUARD_HELD(id)                                               \
+	extern "C" void pair_##id##_guard(pawl_##id *l)              \
+	{                                                            \
+		pawl_##id##_context context;                         \
+                                                                     \
+		pawl_##id##_acquire_(&l->core, &context, PAWL_SPIN); \
+		SECTION();                                           \
+		pawl_##id##_release_(&l->core, &context, PAWL_SPIN); \
 	}
 #endif
 #define GUARD_FREE(id)

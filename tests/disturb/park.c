@@ -20,22 +20,22 @@ static void (*leave)(void);
 
 static void mcs_take(void)
 {
-	pawl_mcs_acquire(&mcs, &mcs_context, PAWL_PARK);
+	pawl_mcs_acquire_(&mcs, &mcs_context, PAWL_PARK);
 }
 
 static void mcs_leave(void)
 {
-	pawl_mcs_release(&mcs, &mcs_context, PAWL_PARK);
+	pawl_mcs_release_(&mcs, &mcs_context, PAWL_PARK);
 }
 
 static void hapax_take(void)
 {
-	pawl_hapax_acquire(&hapax, &hapax_context, PAWL_PARK);
+	pawl_hapax_acquire_(&hapax, &hapax_context, PAWL_PARK);
 }
 
 static void hapax_leave(void)
 {
-	pawl_hapax_release(&hapax, &hapax_context, PAWL_PARK);
+	pawl_hapax_release_(&hapax, &hapax_context, PAWL_PARK);
 }
 
 static void begin_mcs(void)

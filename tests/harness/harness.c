@@ -21,7 +21,7 @@ const struct lock_claim *claimed;
 
 void skip_because(const char *reason)
 {
-	print_message("%s: %s\n", under_test->name, reason);
+	print_message("%s: %s\n", under_test != NULL ? under_test->name : "test", reason);
 	skip();
 }
 
@@ -267,23 +267,23 @@ void await_arrival(const void *l, const struct image *before)
 
 /* Counts nodes by standing between the library and its heap. */
 
-struct pawl_node *__real_pawl_node_new(void);
-struct pawl_node *__wrap_pawl_node_new(void);
-void __real_pawl_node_free(struct pawl_node *node);
-void __wrap_pawl_node_free(struct pawl_node *node);
+struct pawl_node *__real_pawl_node_new_(void);
+struct pawl_node *__wrap_pawl_node_new_(void);
+void __real_pawl_node_free_(struct pawl_node *node);
+void __wrap_pawl_node_free_(struct pawl_node *node);
 
 static int64_t nodes;
 
-struct pawl_node *__wrap_pawl_node_new(void)
+struct pawl_node *__wrap_pawl_node_new_(void)
 {
 	__atomic_fetch_add(&nodes, 1, __ATOMIC_RELAXED);
-	return __real_pawl_node_new();
+	return __real_pawl_node_new_();
 }
 
-void __wrap_pawl_node_free(struct pawl_node *node)
+void __wrap_pawl_node_free_(struct pawl_node *node)
 {
 	__atomic_fetch_sub(&nodes, 1, __ATOMIC_RELAXED);
-	__real_pawl_node_free(node);
+	__real_pawl_node_free_(node);
 }
 
 int64_t nodes_abroad(void)

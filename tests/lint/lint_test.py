@@ -59,6 +59,23 @@ class LintTest(unittest.TestCase):
         status, output = self.lint()
         self.assertEqual((status, output), (0, ""))
 
+    def test_helper_that_looks_public(self):
+        self.add("tas.h", "static inline void pawl_tas_peek(void)\n{\n}")
+        self.assert_found("tas.h: pawl_tas_peek has no contract")
+
+    def test_policy_of_the_caller(self):
+        self.add("tas.h", "/* Waits. */\nstatic inline void pawl_tas_wait(enum pawl_wait how)\n{\n\t(void)how;\n}")
+        self.assert_found("tas.h: pawl_tas_wait is told how to wait")
+
+    def test_private_export_that_looks_public(self):
+        self.edit("./exports.map.in", "PAWL_0 {\n\tglobal:\n", "PAWL_0 {\n\tglobal:\n\t\tpawl_planted_;\n")
+        self.assert_found("exports.map.in: pawl_planted_ is in PAWL_0")
+
+    def test_public_export_that_is_private(self):
+        node = "PAWL_PRIVATE_@PAWL_PROTOCOL@ {\n\tglobal:\n"
+        self.edit("./exports.map.in", node, node + "\t\tpawl_planted;\n")
+        self.assert_found("exports.map.in: pawl_planted is in PAWL_PRIVATE")
+
     def test_store_without_label(self):
         self.edit("ticket.h", "turn + 1); /* [R] I3 */", "turn + 1); /* I3 */")
         self.assert_found("ticket.h", "pawl_store_release carries no label")

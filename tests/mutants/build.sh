@@ -22,6 +22,7 @@ mutex | cond | semaphore) sources="sync/cond sync/mutex sleep/park" ;;
 hapax) sources=sync/hapax_timed ;;
 hapax+park) sources="sync/hapax_timed sleep/park" ;;
 park) sources=sleep/park ;;
+depot) sources=lease/depot ;;
 fence) sources=sleep/barrier ;;
 guard) # beside what stands in for it
 	sources=sleep/guard

@@ -127,7 +127,7 @@ static void a_broadcast_does_not_stampede(void **state)
 	assert_true(wakes <= 1);
 	/* All have left the condition variable, for the mutex's queue. */
 	assert_int_equal(pawl_load_relaxed(&room.c[0].waiters), 0);
-	first = pawl_bucket_of(&room.m)->first;
+	first = pawl_bucket_of_(&room.m)->first;
 	assert_non_null(first);
 	assert_int_equal(room.let_in, 0);
 	pawl_mutex_unlock(&room.m);
@@ -135,7 +135,7 @@ static void a_broadcast_does_not_stampede(void **state)
 		pthread_join(threads[i], NULL);
 	watchdog(NULL);
 	assert_int_equal(room.let_in, COUNT_OF(threads));
-	assert_null(pawl_bucket_of(&room.m)->first);
+	assert_null(pawl_bucket_of_(&room.m)->first);
 }
 
 static void a_signal_for_nobody_is_forgotten(void **state)

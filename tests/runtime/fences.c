@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "harness/child.h"
 #include "harness/harness.h"
+#include "sleep/parking.h"
 
 #include <pawl/atomic.h>
 
@@ -118,7 +119,7 @@ static void light_side_is_light_where_membarrier_works(void **state)
 		print_message("membarrier is not available here\n");
 		skip();
 	}
-	assert_false(pawl_light_fence_full);
+	assert_false(pawl_light_fence_full_);
 }
 
 /* The choice is made when the library is loaded: in this program, started again. */
@@ -130,7 +131,7 @@ static void refusal_makes_the_light_side_full(void **state)
 
 static int main_refused(void)
 {
-	if (!pawl_light_fence_full) {
+	if (!pawl_light_fence_full_) {
 		static const char text[] = "light fence is not full\n";
 
 		(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
@@ -139,15 +140,55 @@ static int main_refused(void)
 	return fight() != 0;
 }
 
+/*
+ * Where it is refused, one thread makes all wakers pass a full fence, and others come to
+ * rely on it. They have nothing else in common: TSan sees whether that is enough.
+ */
+static void *fence_once(void *unused)
+{
+	(void)unused;
+	pawl_park_fence();
+	return NULL;
+}
+
+static void *fence_until_sure(void *unused)
+{
+	(void)unused;
+	while (!pawl_park_fence())
+		breathe();
+	return NULL;
+}
+
+static void who_makes_wakers_pass_a_fence_tells_others(void **state)
+{
+	(void)state;
+	child_again("raised", true);
+}
+
+static int main_raised(void)
+{
+	pthread_t threads[2];
+
+	if (pthread_create(&threads[0], NULL, fence_once, NULL) != 0 ||
+	    pthread_create(&threads[1], NULL, fence_until_sure, NULL) != 0)
+		return 2;
+	pthread_join(threads[1], NULL);
+	pthread_join(threads[0], NULL);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(one_side_sees_the_other),
 		cmocka_unit_test(light_side_is_light_where_membarrier_works),
 		cmocka_unit_test(refusal_makes_the_light_side_full),
+		cmocka_unit_test(who_makes_wakers_pass_a_fence_tells_others),
 	};
 
 	if (argc == 2 && strcmp(argv[1], "refused") == 0)
 		return main_refused();
+	if (argc == 2 && strcmp(argv[1], "raised") == 0)
+		return main_raised();
 	return cmocka_run_group_tests_name("fences", cases, NULL, NULL);
 }

@@ -16,8 +16,8 @@ static const enum pawl_wait ways[] = {PAWL_SPIN, PAWL_PARK};
 static void assert_clean(struct pawl_hapax_core *l)
 {
 	assert_int_equal(pawl_load_acquire(&l->arrive), pawl_load_acquire(&l->depart));
-	assert_int_equal(pawl_load_acquire(&pawl_hapax_gone_of(l)->count), 0);
-	assert_null(pawl_hapax_gone_of(l)->first);
+	assert_int_equal(pawl_load_acquire(&pawl_hapax_gone_of_(l)->count), 0);
+	assert_null(pawl_hapax_gone_of_(l)->first);
 }
 
 static void gives_up_at_its_deadline_on_either_clock(void **state)
@@ -99,13 +99,13 @@ static void *wait_in_line(void *argument)
 
 	me->error = 0;
 	if (me->ms == 0)
-		pawl_hapax_acquire(me->l, &context, me->how);
+		pawl_hapax_acquire_(me->l, &context, me->how);
 	else
-		me->error = pawl_hapax_timed_acquire(me->l, &context, me->how,
-						     CLOCK_MONOTONIC, &then);
+		me->error = pawl_hapax_timed_acquire_(me->l, &context, me->how,
+						      CLOCK_MONOTONIC, &then);
 	if (me->error == 0) {
 		me->place = pawl_fetch_add_relaxed(me->order, 1);
-		pawl_hapax_release(me->l, &context, me->how);
+		pawl_hapax_release_(me->l, &context, me->how);
 	}
 	pawl_store_release(&me->done, 1);
 	return NULL;
@@ -147,13 +147,13 @@ static void order_survives_those_who_give_up(void **state)
 		pawl_atomic64 order = PAWL_ZERO;
 		int64_t nodes = nodes_abroad();
 
-		pawl_hapax_acquire(&l, &context, ways[k]);
+		pawl_hapax_acquire_(&l, &context, ways[k]);
 		line_up(&crew, waiters, COUNT_OF(waiters), &l, ways[k], &order);
 		for (i = 0; i < COUNT_OF(waiters); i++)
 			while (waiters[i].ms != 0 &&
 			       pawl_load_acquire(&waiters[i].done) == 0)
 				breathe();
-		pawl_hapax_release(&l, &context, ways[k]);
+		pawl_hapax_release_(&l, &context, ways[k]);
 		crew_join(&crew);
 		assert_int_equal(waiters[1].error, ETIMEDOUT);
 		assert_int_equal(waiters[2].error, ETIMEDOUT);
@@ -178,24 +178,24 @@ static bool record_is_left(long ms)
 	pawl_atomic64 order = PAWL_ZERO;
 	uint64_t gone, seen;
 
-	pawl_hapax_acquire(&l, &holder, PAWL_SPIN);
+	pawl_hapax_acquire_(&l, &holder, PAWL_SPIN);
 	line_up(&crew, &waiter, 1, &l, PAWL_SPIN, &order);
 	gone = pawl_exchange_relaxed(&l.arrive, pawl_hapax_draw());
-	pawl_hapax_aim(&watch, &l, gone);
+	pawl_hapax_aim_(&watch, &l, gone);
 	seen = watch.seen;
 	crew_join(&crew);
 	assert_int_equal(waiter.error, ETIMEDOUT);
 	if (gone == holder.hapax)
 		return false;
-	assert_int_equal(pawl_load_relaxed(&pawl_hapax_gone_of(&l)->count), 1);
+	assert_int_equal(pawl_load_relaxed(&pawl_hapax_gone_of_(&l)->count), 1);
 	/* The slot has changed, but not to the value that would let us in. */
 	assert_true(pawl_load_relaxed(watch.slot) != seen);
 	assert_true(pawl_load_relaxed(watch.slot) != gone);
-	assert_false(pawl_hapax_departed(&l, &watch));
+	assert_false(pawl_hapax_departed_(&l, &watch));
 	assert_int_equal(watch.ahead, holder.hapax);
-	assert_int_equal(pawl_load_relaxed(&pawl_hapax_gone_of(&l)->count), 0);
-	pawl_hapax_release(&l, &holder, PAWL_SPIN);
-	assert_true(pawl_hapax_departed(&l, &watch));
+	assert_int_equal(pawl_load_relaxed(&pawl_hapax_gone_of_(&l)->count), 0);
+	pawl_hapax_release_(&l, &holder, PAWL_SPIN);
+	assert_true(pawl_hapax_departed_(&l, &watch));
 	return true;
 }
 
@@ -213,7 +213,7 @@ static void fork_forgets_records(void **state)
 {
 	struct pawl_node record = {.value = 1, .ahead = 2};
 	struct pawl_hapax_core l = PAWL_ZERO;
-	struct pawl_hapax_gone *gone = pawl_hapax_gone_of(&l);
+	struct pawl_hapax_gone *gone = pawl_hapax_gone_of_(&l);
 	int status;
 	pid_t child;
 

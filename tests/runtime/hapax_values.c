@@ -45,7 +45,7 @@ static void values_follow_each_other_within_a_block(void **state)
 /* The last value of a block is used; the next comes from a new one. */
 static void block_edge_draws_a_new_block(void **state)
 {
-	uint64_t block = pawl_hapax_block(), next;
+	uint64_t block = pawl_hapax_block_(), next;
 
 	(void)state;
 	pawl_self()->next_hapax = block + BLOCK - 1;
@@ -62,7 +62,7 @@ static void first_block_is_not_block_zero(void **state)
 
 	(void)state;
 	pawl_store_relaxed(&lanes[0].used, 0);
-	assert_int_equal(pawl_hapax_block(), BLOCK);
+	assert_int_equal(pawl_hapax_block_(), BLOCK);
 	pawl_store_relaxed(&lanes[0].used, used + 1);
 }
 
@@ -148,8 +148,8 @@ static void one_lane_fills_the_waiting_array(void **state)
 
 	(void)state;
 	for (count = 0; count < PAWL_WAITING_SLOTS; count++) {
-		size_t slot = pawl_hapax_index(&l, number(0, count)
-							   << PAWL_HAPAX_BLOCK_BITS);
+		size_t slot = pawl_hapax_index_(&l, number(0, count)
+							    << PAWL_HAPAX_BLOCK_BITS);
 
 		assert_false(seen[slot]);
 		seen[slot] = true;
@@ -192,12 +192,12 @@ static void unlock_tells_unseen_waiters(void **state)
 	size_t slot;
 
 	(void)state;
-	pawl_hapax_vw_acquire(&l, &context, PAWL_SPIN);
-	slot = pawl_hapax_index(&l.body, context.episode.hapax);
-	pawl_hapax_vw_release(&l, &context, PAWL_SPIN);
-	assert_int_equal(pawl_load_relaxed(&pawl_hapax_slots[slot]),
+	pawl_hapax_vw_acquire_(&l, &context, PAWL_SPIN);
+	slot = pawl_hapax_index_(&l.body, context.episode.hapax);
+	pawl_hapax_vw_release_(&l, &context, PAWL_SPIN);
+	assert_int_equal(pawl_load_relaxed(&pawl_hapax_slots_[slot]),
 			 context.episode.hapax);
-	assert_int_equal(pawl_load_relaxed(&pawl_hapax_vw_slots[slot]), 0);
+	assert_int_equal(pawl_load_relaxed(&pawl_hapax_vw_slots_[slot]), 0);
 }
 
 static void lanes_are_chosen_as_told(void **state)
@@ -210,7 +210,7 @@ static void lanes_are_chosen_as_told(void **state)
 		before[i] = pawl_load_relaxed(&lanes[i].used);
 	pawl_hapax_supply(PAWL_LANES_RANDOM, BLOCK);
 	for (i = 0; i < 64 * LANES; i++)
-		pawl_hapax_block();
+		pawl_hapax_block_();
 	for (i = 0; i < LANES; i++) {
 		uint64_t more = pawl_load_relaxed(&lanes[i].used) - before[i];
 
@@ -221,7 +221,7 @@ static void lanes_are_chosen_as_told(void **state)
 	assert_in_range(used, LANES / 2, LANES); /* fewer: once in 10^500 times */
 	pawl_hapax_supply(PAWL_LANES_ONE, BLOCK);
 	before[0] = pawl_load_relaxed(&lanes[0].used);
-	pawl_hapax_block();
+	pawl_hapax_block_();
 	assert_int_equal(pawl_load_relaxed(&lanes[0].used), before[0] + 1);
 }
 

@@ -88,26 +88,26 @@ static void threads_toss_different_coins(void **state)
 
 static void node_comes_back_from_the_list(void **state)
 {
-	struct pawl_node *first = pawl_node_get(), *second = pawl_node_get();
+	struct pawl_node *first = pawl_node_get_(), *second = pawl_node_get_();
 
 	(void)state;
 	assert_ptr_not_equal(first, second);
-	pawl_node_put(first);
-	pawl_node_put(second);
-	assert_ptr_equal(pawl_node_get(), second);
-	assert_ptr_equal(pawl_node_get(), first);
-	pawl_node_put(first);
-	pawl_node_put(second);
+	pawl_node_put_(first);
+	pawl_node_put_(second);
+	assert_ptr_equal(pawl_node_get_(), second);
+	assert_ptr_equal(pawl_node_get_(), first);
+	pawl_node_put_(first);
+	pawl_node_put_(second);
 }
 
 static void node_is_sequestered(void **state)
 {
-	struct pawl_node *node = pawl_node_get();
+	struct pawl_node *node = pawl_node_get_();
 
 	(void)state;
 	assert_int_equal(sizeof(*node), 128);
 	assert_int_equal(pawl_address(node) % 128, 0);
-	pawl_node_put(node);
+	pawl_node_put_(node);
 }
 
 static void *put_all(void *argument)
@@ -116,13 +116,13 @@ static void *put_all(void *argument)
 	int i;
 
 	for (i = 0; i < 8; i++)
-		pawl_node_put(nodes[i]);
+		pawl_node_put_(nodes[i]);
 	return NULL;
 }
 
 static void *get_and_put_all(void *argument)
 {
-	pawl_node_put(pawl_node_get());
+	pawl_node_put_(pawl_node_get_());
 	return put_all(argument);
 }
 
@@ -135,7 +135,7 @@ static void leave_nodes_with(void *(*run)(void *))
 
 	before = nodes_abroad();
 	for (i = 0; i < 8; i++)
-		nodes[i] = pawl_node_get();
+		nodes[i] = pawl_node_get_();
 	crew_start(&crew, run, nodes);
 	crew_join(&crew);
 	assert_int_equal(nodes_abroad(), before);
@@ -163,9 +163,9 @@ static void a_thread_keeps_no_more_nodes_than_a_few(void **state)
 
 	(void)state;
 	for (i = 0; i < MANY; i++)
-		nodes[i] = pawl_node_get();
+		nodes[i] = pawl_node_get_();
 	for (i = 0; i < MANY; i++)
-		pawl_node_put(nodes[i]);
+		pawl_node_put_(nodes[i]);
 	assert_true(nodes_abroad() <= before + PAWL_NODES_KEPT);
 }
 
@@ -213,9 +213,9 @@ static void new_thread_starts_from_zero(void **state)
 static void waiting_arrays_lie_apart(void **state)
 {
 	(void)state;
-	assert_int_equal(pawl_address(pawl_twa_slots) % 4096, 0);
-	assert_int_equal(pawl_address(pawl_hapax_slots) % 4096, 0);
-	assert_int_equal(pawl_address(pawl_hapax_vw_slots) % 4096, 0);
+	assert_int_equal(pawl_address(pawl_twa_slots_) % 4096, 0);
+	assert_int_equal(pawl_address(pawl_hapax_slots_) % 4096, 0);
+	assert_int_equal(pawl_address(pawl_hapax_vw_slots_) % 4096, 0);
 	assert_int_equal(PAWL_WAITING_SLOTS, 4096);
 }
 
@@ -223,7 +223,7 @@ static void waiting_arrays_lie_apart(void **state)
 
 static void die(void)
 {
-	pawl_die("a test broke the rule that it should not be broken");
+	pawl_die_("a test broke the rule that it should not be broken");
 }
 
 static void die_says_one_sentence_and_aborts(void **state)

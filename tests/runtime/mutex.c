@@ -25,8 +25,8 @@ static void assert_clean(struct pawl_mutex *m)
 	int i;
 
 	assert_int_equal(pawl_load_acquire(&m->word), 0);
-	assert_int_equal(pawl_load_acquire(&pawl_bucket_of(m)->wanted), 0);
-	assert_null(pawl_bucket_of(m)->first);
+	assert_int_equal(pawl_load_acquire(&pawl_bucket_of_(m)->wanted), 0);
+	assert_null(pawl_bucket_of_(m)->first);
 	for (i = 0; i < PAWL_MUTEX_BYPASS && pawl_load_acquire(&m->due) != 0; i++) {
 		assert_true(pawl_mutex_trylock(m));
 		pawl_mutex_unlock(m);
@@ -225,7 +225,7 @@ static void *queue_once(void *argument)
 
 static int queued(const void *address)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of(address);
+	struct pawl_bucket *bucket = pawl_bucket_of_(address);
 
 	/* Relaxed: a look from outside, by and by. */
 	return pawl_load_relaxed(&bucket->wanted) > 0;
@@ -357,7 +357,7 @@ static int contend(void)
 	for (i = 0; i < COUNT_OF(threads); i++)
 		pthread_join(threads[i], NULL);
 	/* Nobody is counted any more, but for the one that makes wakers look. */
-	if (pawl_load_relaxed(&pawl_bucket_of(&contest.m)->wanted) > 1)
+	if (pawl_load_relaxed(&pawl_bucket_of_(&contest.m)->wanted) > 1)
 		return 2;
 	return contest.total + (long)pawl_load_relaxed(&contest.late) !=
 	       (long)COUNT_OF(threads) * contest.rounds;

@@ -22,7 +22,7 @@ static void *wait_for_it(void *unused)
 
 int main(void)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of(&lock);
+	struct pawl_bucket *bucket = pawl_bucket_of_(&lock);
 	pthread_t sleeper;
 	int status = 1;
 	pid_t child;

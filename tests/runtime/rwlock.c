@@ -286,7 +286,7 @@ static void a_queued_reader_is_let_in_by_the_writer_that_leaves(void **state)
 	for (i = 0; i < READERS; i++)
 		assert_int_equal(pthread_create(&readers[i], NULL, line_reader, &q), 0);
 	/* All in line, by the count of the parking table. */
-	while (pawl_load_acquire(&pawl_bucket_of(&q.l.gate)->wanted) <
+	while (pawl_load_acquire(&pawl_bucket_of_(&q.l.gate)->wanted) <
 	       READERS + (membarrier_works() ? 0 : 1))
 		breathe();
 	/* Another writer waits for the gate: it must come after all of them. */

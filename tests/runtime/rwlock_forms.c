@@ -3,11 +3,11 @@
 
 #include "harness/harness.h"
 
-extern uint64_t pawl_light_fence_full;
+extern uint64_t pawl_light_fence_full_;
 
 bool membarrier_works(void)
 {
-	return pawl_light_fence_full == 0;
+	return pawl_light_fence_full_ == 0;
 }
 
 uint64_t word_of(const struct pawl_rwlock *l)
@@ -48,8 +48,8 @@ void assert_free(struct pawl_rwlock *l)
 			     ~(uint64_t)PAWL_RWLOCK_MARKS) != pawl_address(l));
 	assert_int_equal(word_of(l) & ~hints, 0);
 	assert_int_equal(pawl_load_acquire(&l->gate.word), 0);
-	assert_null(pawl_bucket_of(l)->first);
-	assert_null(pawl_bucket_of(&l->gate)->first);
+	assert_null(pawl_bucket_of_(l)->first);
+	assert_null(pawl_bucket_of_(&l->gate)->first);
 	assert_true(pawl_rwlock_write_trylock(l));
 	pawl_rwlock_write_unlock(l);
 	assert_true(pawl_rwlock_read_trylock(l));

@@ -353,6 +353,7 @@ static void await_signals(uint64_t times)
 static void *interrupted_run(void *argument)
 {
 	(void)argument;
+	breathe(); /* TSan may lose a signal that comes in a thread's first such call */
 	await_signals(1);
 	pawl_rwlock_read_lock(&in_handler);
 	await_signals(3);
@@ -397,8 +398,9 @@ static void a_handler_reads(void **state)
 	watchdog(NULL);
 }
 
-/* At each instruction of an unlock. */
-#if defined(__x86_64__)
+/* At each instruction of an unlock. TSan would be interrupted inside its own locks, which
+ * the handler needs. */
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 static volatile int steps;
 
 static void step_handler(int number)
@@ -451,6 +453,12 @@ static void a_handler_reads_at_each_instruction_of_an_unlock(void **state)
 			}
 	sigaction(SIGTRAP, &before, NULL);
 	watchdog(NULL);
+}
+#else
+static void a_handler_reads_at_each_instruction_of_an_unlock(void **state)
+{
+	(void)state;
+	skip_because("needs x86-64 and no TSan");
 }
 #endif
 
@@ -521,9 +529,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_child_has_what_its_thread_had),
 		cmocka_unit_test(a_child_of_a_writer_has_no_reader_that_was_just_trying),
 		cmocka_unit_test(a_handler_reads),
-#if defined(__x86_64__)
 		cmocka_unit_test(a_handler_reads_at_each_instruction_of_an_unlock),
-#endif
 		cmocka_unit_test(a_system_without_membarrier_has_no_bias),
 		cmocka_unit_test(a_system_that_comes_to_refuse_ends_the_bias),
 	};

@@ -37,8 +37,8 @@ static void every_size_comes_back_and_nothing_beside_it_changes(void **state)
 			put[i] = (unsigned char)(i * 7 + size);
 		memset(got, 0xAA, sizeof(got));
 		pawl_store_relaxed(&r.words[words], 99);
-		assert_true(pawl_seqlock_write(&r.seq, r.words, put, size, PAWL_SPIN));
-		pawl_seqlock_read(&r.seq, r.words, got, size, PAWL_SPIN);
+		assert_true(pawl_seqlock_write(&r.seq, r.words, put, size));
+		pawl_seqlock_read(&r.seq, r.words, got, size);
 		assert_memory_equal(got, put, size);
 		assert_int_equal(got[size], 0xAA);
 		assert_int_equal(pawl_load_relaxed(&r.words[words]), 99);
@@ -51,17 +51,17 @@ static void a_write_in_progress_refuses_others_and_fails_readers(void **state)
 	uint64_t one = 1, two = 2, got = 0;
 
 	(void)state;
-	assert_true(pawl_seqlock_write(&r.seq, r.words, &one, sizeof(one), PAWL_SPIN));
+	assert_true(pawl_seqlock_write(&r.seq, r.words, &one, sizeof(one)));
 	/* Somebody has begun, and got stuck. */
 	pawl_store_relaxed(&r.seq.first, UINT64_MAX);
-	assert_false(pawl_seqlock_write(&r.seq, r.words, &two, sizeof(two), PAWL_SPIN));
+	assert_false(pawl_seqlock_write(&r.seq, r.words, &two, sizeof(two)));
 	assert_false(pawl_seqlock_try_read(&r.seq, r.words, &got, sizeof(got)));
 	assert_int_equal(pawl_load_relaxed(&r.words[0]), 1);
 	/* And goes on. */
 	pawl_store_relaxed(&r.seq.last, UINT64_MAX);
 	assert_true(pawl_seqlock_try_read(&r.seq, r.words, &got, sizeof(got)));
 	assert_int_equal(got, 1);
-	assert_true(pawl_seqlock_write(&r.seq, r.words, &two, sizeof(two), PAWL_SPIN));
+	assert_true(pawl_seqlock_write(&r.seq, r.words, &two, sizeof(two)));
 }
 
 static void versions_tell_writes_apart_even_of_equal_content(void **state)
@@ -70,10 +70,10 @@ static void versions_tell_writes_apart_even_of_equal_content(void **state)
 	uint64_t one = 1, got, version[3];
 
 	(void)state;
-	assert_true(pawl_seqlock_write(&r.seq, r.words, &one, sizeof(one), PAWL_SPIN));
+	assert_true(pawl_seqlock_write(&r.seq, r.words, &one, sizeof(one)));
 	assert_true(pawl_seqlock_look(&r.seq, r.words, &got, sizeof(got), &version[0]));
 	assert_true(pawl_seqlock_look(&r.seq, r.words, &got, sizeof(got), &version[1]));
-	assert_true(pawl_seqlock_write(&r.seq, r.words, &one, sizeof(one), PAWL_SPIN));
+	assert_true(pawl_seqlock_write(&r.seq, r.words, &one, sizeof(one)));
 	assert_true(pawl_seqlock_look(&r.seq, r.words, &got, sizeof(got), &version[2]));
 	assert_true(version[0] == version[1]);
 	assert_true(version[1] != version[2]);
@@ -101,7 +101,7 @@ static void a_reader_sleeps_until_the_write_ends(void **state)
 	watchdog("a sleeping reader");
 	pawl_store_relaxed(&r.seq.first, pawl_hapax_draw());
 	assert_int_equal(pthread_create(&writer, NULL, end_the_write, &r), 0);
-	pawl_seqlock_read(&r.seq, r.words, &got, sizeof(got), PAWL_PARK);
+	pawl_seqlock_read(&r.seq, r.words, &got, sizeof(got));
 	assert_int_equal(got, 5);
 	pthread_join(writer, NULL);
 }

@@ -53,8 +53,7 @@ static void *write_on(void *argument)
 	while (pawl_load_relaxed(&stop) == 0) {
 		struct snapshot s = make((me->done + 1) * WRITERS + me->id);
 
-		if (pawl_seqlock_write(&record.seq, record.words, &s, sizeof(s),
-				       PAWL_SPIN))
+		if (pawl_seqlock_write(&record.seq, record.words, &s, sizeof(s)))
 			me->done++;
 		else
 			me->refused++;
@@ -72,8 +71,7 @@ static void *read_on(void *argument)
 		uint64_t *last;
 
 		if (me->id == 0)
-			pawl_seqlock_read(&record.seq, record.words, &s, sizeof(s),
-					  PAWL_SPIN);
+			pawl_seqlock_read(&record.seq, record.words, &s, sizeof(s));
 		else if (!pawl_seqlock_try_read(&record.seq, record.words, &s,
 						sizeof(s))) {
 			me->refused++;
@@ -126,7 +124,7 @@ int main(int argc, char **argv)
 		       readers[i].backwards);
 	}
 	/* Whoever wrote last left its last accepted write. */
-	pawl_seqlock_read(&record.seq, record.words, &s, sizeof(s), PAWL_SPIN);
+	pawl_seqlock_read(&record.seq, record.words, &s, sizeof(s));
 	wrong += s.number[0] / WRITERS != writers[s.number[0] % WRITERS].done;
 	printf("snapshots: %s\n", wrong == 0 ? "all whole" : "WRONG");
 	return wrong != 0;

@@ -83,7 +83,7 @@ void await_parked(void)
 	struct pawl_bucket *buckets;
 	size_t i;
 
-	pawl_raw_find(pawl_buckets, buckets);
+	pawl_raw_find(pawl_buckets_, buckets);
 	for (i = 0;; i = (i + 1) % (1 << PAWL_BUCKET_BITS)) {
 		if (pawl_load_relaxed(&buckets[i].wanted) != 0)
 			return;

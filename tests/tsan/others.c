@@ -88,8 +88,8 @@ static void use_a_node(struct pawl_mcs_core *l)
 {
 	struct pawl_mcs_context context;
 
-	pawl_mcs_acquire(l, &context, PAWL_SPIN);
-	pawl_mcs_release(l, &context, PAWL_SPIN);
+	pawl_mcs_acquire_(l, &context, PAWL_SPIN);
+	pawl_mcs_release_(l, &context, PAWL_SPIN);
 }
 
 static uint64_t last_to_arrive(void)
@@ -105,8 +105,8 @@ static void give_up(void)
 	use_a_node(&mcs[0]);
 	clock_gettime(CLOCK_MONOTONIC, &soon);
 	soon.tv_sec++; /* time for the other to arrive */
-	demand(pawl_hapax_timed_acquire(&hapax, &context, PAWL_PARK, CLOCK_MONOTONIC,
-					&soon) == ETIMEDOUT,
+	demand(pawl_hapax_timed_acquire_(&hapax, &context, PAWL_PARK, CLOCK_MONOTONIC,
+					 &soon) == ETIMEDOUT,
 	       "it is held");
 	reach(1);
 	await_step(2); /* its exit is not to order anything */
@@ -118,10 +118,10 @@ static void come_behind(void)
 
 	while (last_to_arrive() == holder.hapax)
 		sched_yield();
-	pawl_hapax_acquire(&hapax, &context, PAWL_PARK);
+	pawl_hapax_acquire_(&hapax, &context, PAWL_PARK);
 	use_a_node(&mcs[1]);
 	guarded++;
-	pawl_hapax_release(&hapax, &context, PAWL_PARK);
+	pawl_hapax_release_(&hapax, &context, PAWL_PARK);
 	reach(2);
 }
 
@@ -129,7 +129,7 @@ static void release_then(void)
 {
 	await_step(1);
 	guarded++;
-	pawl_hapax_release(&hapax, &holder, PAWL_PARK);
+	pawl_hapax_release_(&hapax, &holder, PAWL_PARK);
 	await_step(2);
 }
 
@@ -140,7 +140,7 @@ static void wait_both(void)
 
 static void given_up(void)
 {
-	pawl_hapax_acquire(&hapax, &holder, PAWL_PARK);
+	pawl_hapax_acquire_(&hapax, &holder, PAWL_PARK);
 	together(wait_both, release_then);
 }
 
@@ -162,7 +162,7 @@ static void write_records(void)
 	for (r.count = 1; r.count <= WRITES; r.count++) {
 		r.twice = 2 * r.count;
 		beside[r.count] = r.count;
-		demand(pawl_seqlock_write(&seqlock, words, &r, sizeof(r), PAWL_PARK),
+		demand(pawl_seqlock_write(&seqlock, words, &r, sizeof(r)),
 		       "there is one writer");
 		if (r.count % 16 == 0)
 			sched_yield();
@@ -174,7 +174,7 @@ static void read_records(void)
 	struct record r;
 
 	do {
-		pawl_seqlock_read(&seqlock, words, &r, sizeof(r), PAWL_PARK);
+		pawl_seqlock_read(&seqlock, words, &r, sizeof(r));
 		demand(r.twice == 2 * r.count, "a record is whole");
 		demand(beside[r.count] == r.count, "what it tells of is there");
 	} while (r.count < WRITES);
@@ -184,7 +184,7 @@ static void record(void)
 {
 	const struct record zero = {0, 0};
 
-	demand(pawl_seqlock_write(&seqlock, words, &zero, sizeof(zero), PAWL_PARK),
+	demand(pawl_seqlock_write(&seqlock, words, &zero, sizeof(zero)),
 	       "nobody else writes");
 	together(write_records, read_records);
 }
@@ -193,7 +193,7 @@ static void write_and_touch(void)
 {
 	struct record r = {1, 2};
 
-	pawl_seqlock_write(&seqlock, words, &r, sizeof(r), PAWL_PARK);
+	pawl_seqlock_write(&seqlock, words, &r, sizeof(r));
 	exposed++;
 	reach(1);
 }
@@ -203,7 +203,7 @@ static void read_and_touch(void)
 	struct record r;
 
 	await_step(1);
-	pawl_seqlock_read(&seqlock, words, &r, sizeof(r), PAWL_PARK);
+	pawl_seqlock_read(&seqlock, words, &r, sizeof(r));
 	exposed++;
 }
 

@@ -59,6 +59,28 @@ static void granted_timed_thread(void *argument, int thread)
 	queue_behind_holder(argument, thread, true);
 }
 
+/* late: two queue behind a holder that stays until all sleep; the first may give up
+ * meanwhile, gets the second up, and comes back. */
+static void late_thread(void *argument, int thread)
+{
+	struct check *c = argument;
+	struct pawl_mutex *m = c->locks[0];
+
+	if (thread == 0) {
+		check_lock(c, 0);
+		sim_store(&c->shared->passed, 1, SIM_RELAXED);
+		explore_await_quiet();
+		check_unlock(c, 0);
+		return;
+	}
+	sim_await(SIM_AWAIT_NE, &c->shared->passed, 0, 0, SIM_RELAXED);
+	if (thread == 2)
+		sim_await(SIM_AWAIT_NE, &m->due.raw, 0, 0, SIM_RELAXED);
+	if (thread != 1 || !check_timedlock(c))
+		check_lock(c, 0);
+	check_unlock(c, 0);
+}
+
 static void is_free(void *argument)
 {
 	struct check *c = argument;
@@ -81,10 +103,13 @@ const struct scenario mutex_scenarios[] = {
 	 .for_sleepers = true},
 	{"granted-timed", "the same, and the head may give up and come back", 3, 3, 1, 4,
 	 is_mutex, passes, sections_set_up, granted_timed_thread, is_free, .bypass = 1,
-	 .for_sleepers = true, .takes_hours = true},
+	 .for_sleepers = true, .takes_hours = true, .sleep_sees = true},
 	{"queued", "two queue behind a holder, and unlocks set it free", 3, 3, 1, 4,
 	 is_mutex, passes, sections_set_up, granted_thread, check_finished,
-	 .for_sleepers = true, .takes_hours = true},
+	 .for_sleepers = true, .takes_minutes = true, .sleep_sees = true},
+	{"late", "the head may give up while another sleeps behind it", 3, 3, 1, 4,
+	 is_mutex, passes, check_set_up, late_thread, is_free, .bypass = 1,
+	 .for_sleepers = true, .takes_minutes = true},
 	{"polling", "waiters that poll, nap and count the unlocks meanwhile", 2, 2, 1, 4,
 	 is_mutex, passes, sections_set_up, sections_thread, check_finished,
 	 .for_sleepers = true, .polls = true, .alike = 1},

@@ -79,7 +79,7 @@ void explore_case(struct check_case *c, const struct request *request,
 
 /* jobs.c: explores the cases of a plan in processes of their own, so many at most at
  * a time, and reports them in the order of the plan. Returns how many there were: all,
- * if it was not interrupted. */
+ * if it was not interrupted; else those that were begun are the plan's first now. */
 size_t run_jobs(const struct plan *plan, const struct request *request, int most,
 		void (*report)(struct check_case *c, void *context), void *context);
 

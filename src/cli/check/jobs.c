@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* ppoll */
 /* Cases in processes of their own, some at a time: a search knows no threads. */
 #include "cli/check/check.h"
 
@@ -8,8 +9,10 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,7 +20,9 @@
 struct jobs {
 	struct pollfd pipes[MAX_JOBS];
 	size_t cases[MAX_JOBS];
+	pid_t processes[MAX_JOBS];
 	int count;
+	sigset_t mask; /* that of the caller: interrupts come while we wait, only */
 };
 
 static void write_all(int to, const void *from, size_t size)
@@ -49,11 +54,16 @@ static bool read_all(int from, void *to, size_t size)
 	return true;
 }
 
-/* In the new process. */
-static void send_result(struct check_case *c, const struct request *request, int to)
+/* In the new process, which ends with the command. A terminal interrupts both, others
+ * the command alone, which passes it on: once or twice is the same here. */
+static void send_result(struct check_case *c, const struct request *request, int to,
+			const sigset_t *mask)
 {
 	size_t size;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	catch_interrupts();
+	sigprocmask(SIG_SETMASK, mask, NULL);
 	explore_case(c, request, NULL);
 	write_all(to, &c->result, sizeof(c->result));
 	if (c->result.trace != NULL) {
@@ -91,20 +101,24 @@ static void start_job(struct jobs *jobs, const struct plan *plan, size_t index,
 			strerror(errno));
 	if (child == 0) {
 		close(ends[0]);
-		send_result(&plan->cases[index], request, ends[1]);
+		send_result(&plan->cases[index], request, ends[1], &jobs->mask);
 	}
 	close(ends[1]);
 	jobs->pipes[jobs->count] = (struct pollfd){.fd = ends[0], .events = POLLIN};
+	jobs->processes[jobs->count] = child;
 	jobs->cases[jobs->count++] = index;
 }
 
-/* Waits for some, and notes which cases are over. */
+/* Waits for some, and notes which cases are over; an interrupt is passed on to all. */
 static void end_jobs(struct jobs *jobs, const struct plan *plan, bool *over)
 {
 	int i;
 
-	if (poll(jobs->pipes, (nfds_t)jobs->count, -1) < 0)
-		return; /* interrupted, and so are they */
+	if (ppoll(jobs->pipes, (nfds_t)jobs->count, NULL, &jobs->mask) < 0) {
+		for (i = 0; i < jobs->count && was_interrupted(); i++)
+			kill(jobs->processes[i], SIGINT);
+		return;
+	}
 	for (i = jobs->count - 1; i >= 0; i--) {
 		if (jobs->pipes[i].revents == 0)
 			continue;
@@ -113,6 +127,7 @@ static void end_jobs(struct jobs *jobs, const struct plan *plan, bool *over)
 		over[jobs->cases[i]] = true;
 		jobs->count--;
 		jobs->pipes[i] = jobs->pipes[jobs->count];
+		jobs->processes[i] = jobs->processes[jobs->count];
 		jobs->cases[i] = jobs->cases[jobs->count];
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
@@ -142,9 +157,13 @@ size_t run_jobs(const struct plan *plan, const struct request *request, int most
 	bool *started = calloc(2 * plan->count, sizeof(*started));
 	bool *over = started + plan->count;
 	size_t reported = 0, next;
+	sigset_t interrupt;
 
 	if (started == NULL)
 		give_up("no memory");
+	sigemptyset(&interrupt);
+	sigaddset(&interrupt, SIGINT);
+	sigprocmask(SIG_BLOCK, &interrupt, &jobs.mask);
 	for (;;) {
 		next = next_case(plan, started);
 		if (next < plan->count && jobs.count < most && !was_interrupted()) {
@@ -160,6 +179,16 @@ size_t run_jobs(const struct plan *plan, const struct request *request, int most
 			end_progress();
 			report(&plan->cases[reported], context);
 		}
+	}
+	sigprocmask(SIG_SETMASK, &jobs.mask, NULL);
+	end_progress();
+	/* An interrupt leaves gaps: close them. */
+	for (next = reported; next < plan->count; next++) {
+		if (!over[next])
+			continue;
+		plan->cases[reported] = plan->cases[next];
+		plan->cases[next].result.trace = NULL;
+		report(&plan->cases[reported++], context);
 	}
 	free(started);
 	return reported;

@@ -68,7 +68,7 @@ static void add_usual_cases(struct plan *plan, const struct request *request,
 	if (cores != NULL) {
 		/* Weak memory takes ten times as long as buffers do. */
 		bool weakly = !cores->weak_takes_minutes || request->full ||
-			      request->scenario != NULL;
+			      request->scenario != NULL || request->random != 0;
 
 		add_case(plan, type, scenario, cores->threads, cores->episodes,
 			 weakly ? request->model : MODEL_TSO);
@@ -112,8 +112,6 @@ void plan_cases(struct plan *plan, const struct request *request)
 			if (request->scenario != NULL &&
 			    strcmp(request->scenario, scenario->name) != 0)
 				continue;
-			if (request->random != 0 && scenario->cores != NULL)
-				continue; /* which has states, and no executions */
 			if (request->threads != 0 || request->episodes != 0)
 				add_case(plan, type, scenario,
 					 request->threads != 0 ? request->threads

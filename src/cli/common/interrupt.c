@@ -11,12 +11,22 @@ static void on_interrupt(int signal_number)
 	crew_interrupt();
 }
 
-void catch_interrupt(void)
+static void catch_with(int flags)
 {
-	struct sigaction action = {.sa_flags = (int)SA_RESETHAND | SA_RESTART};
+	struct sigaction action = {.sa_flags = flags};
 
 	action.sa_handler = on_interrupt;
 	sigaction(SIGINT, &action, NULL);
+}
+
+void catch_interrupt(void)
+{
+	catch_with((int)SA_RESETHAND | SA_RESTART);
+}
+
+void catch_interrupts(void)
+{
+	catch_with(SA_RESTART);
 }
 
 bool was_interrupted(void)

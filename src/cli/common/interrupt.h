@@ -13,6 +13,9 @@ enum { EXIT_INTERRUPTED = 128 + SIGINT };
  * process. */
 void catch_interrupt(void);
 
+/* Any number of them are remembered as one: for a process that another one ends. */
+void catch_interrupts(void);
+
 /* It also cuts short what bench/crew.h runs. */
 bool was_interrupted(void);
 

@@ -176,7 +176,6 @@ static void add_lock(struct row *row, const struct profile_lock *lock)
 	size_t i;
 
 	row->locks++;
-	row->waits += (double)get(&lock->waits);
 	row->wait_ns += (double)get(&lock->wait_ns);
 	row->longest_ns = larger(row->longest_ns, (double)get(&lock->longest_ns));
 	row->acquisitions += (double)get(&lock->acquisitions);
@@ -184,8 +183,10 @@ static void add_lock(struct row *row, const struct profile_lock *lock)
 	row->hold_ns += (double)get(&lock->hold_ns);
 	row->hold_longest_ns = larger(row->hold_longest_ns,
 				      (double)get(&lock->hold_longest_ns));
-	for (i = 0; i < PROFILE_BUCKETS; i++)
+	for (i = 0; i < PROFILE_BUCKETS; i++) {
 		row->histogram[i] += (double)get(&lock->histogram[i]);
+		row->waits += (double)get(&lock->histogram[i]);
+	}
 }
 
 static bool same_stack(const struct stack *a, const struct stack *b)
@@ -259,7 +260,7 @@ static void add_file(struct profile *profile, const struct profile_file *f)
 	for (i = 1; i < PROFILE_LOCKS; i++) {
 		const struct profile_lock *lock = &f->locks[i];
 
-		if (get(&lock->address) == 0 || get(&lock->waits) == 0)
+		if (get(&lock->address) == 0 || get(&lock->wait_ns) == 0)
 			continue;
 		members = grow(members, count, sizeof(*members));
 		members[count++] = (struct member){
@@ -284,7 +285,7 @@ static void add_file(struct profile *profile, const struct profile_file *f)
 		struct rows *rows;
 
 		if (get(&sample->key) == 0 || lock == 0 || lock >= PROFILE_LOCKS ||
-		    get(&f->locks[lock].waits) == 0)
+		    get(&f->locks[lock].wait_ns) == 0)
 			continue;
 		rows = get(&f->locks[lock].kind) == PROFILE_COND ? &profile->conds
 								 : &profile->locks;

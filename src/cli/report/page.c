@@ -247,7 +247,7 @@ void write_page(FILE *out, const struct report *report)
 	size_t i;
 
 	fputs(head, out);
-	write_marks(out);
+	svg_define_marks(out);
 	fprintf(out, "<h1>pawl report</h1>\n");
 	write_summary(out, report);
 	for (i = 0; i < report->file_count; i++)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* open_memstream */
 #include "cli/report/plot.h"
 
 #include "cli/common/options.h"
@@ -19,14 +18,19 @@ enum {
 	BOTTOM = 40,	  /* with a title below the axis */
 	ROWS_BOTTOM = 24, /* without */
 	TICK_ROOM = 50,	  /* left of a value axis */
-	FONT = 11,
-	LABEL_GAP = 14, /* between labels, one above the other */
+	TICK = 3,	  /* the length of one */
+	TICK_GAP = 12,	  /* below an axis, to the middle of its numbers */
+	TITLE_GAP = 29,	  /* and of its title */
+	LABEL_GAP = 14,	  /* between labels, one above the other */
 	TICKS_MAX = 16,
 	NAME_LETTERS = 24, /* of a name are shown */
 };
 
-/* More than any letter of FONT is wide on the average. */
+/* More than any letter is wide on the average. */
 static const double letter_width = 6.7;
+
+/* Half as wide: marks, and the ends of bars. */
+static const double mark_size = 2.7, small_mark = 2.25, cap = 2.6;
 
 /* Scales. */
 
@@ -131,61 +135,33 @@ static void widen(double value, double *low, double *high)
 	*high = fmax(*high, value);
 }
 
-/* The script. */
+/* Where data are drawn. */
+struct frame {
+	double left, right, top, bottom;
+};
 
-/* A name as a word of gnuplot's: without what could end or expand it. */
-static void write_name(FILE *script, const char *name)
+static double across(const struct frame *frame, const struct scale *scale, double value)
 {
-	const char *c, *end = name + whole_letters(name, NAME_LETTERS);
-
-	fputc('\'', script);
-	for (c = name; c < end; c++)
-		fputc((unsigned char)*c < ' ' || strchr("'\"`\\%", *c) != NULL ? '?' : *c,
-		      script);
-	fputc('\'', script);
+	return frame->left + (frame->right - frame->left) * place_on(scale, value);
 }
 
-/* The scale of an axis, 'x' or 'y'. */
-static void write_scale(FILE *script, char axis, const struct scale *scale)
+static double upwards(const struct frame *frame, const struct scale *scale, double value)
 {
-	char text[NUMBER_BYTES];
-	size_t i;
-
-	fprintf(script, "set %crange [%.9g:%.9g]\nset %ctics (", axis, scale->low,
-		scale->high, axis);
-	for (i = 0; i < scale->count; i++) {
-		format_number(scale->ticks[i], text);
-		fprintf(script, "%s'%s' %.9g", i > 0 ? ", " : "", text, scale->ticks[i]);
-	}
-	fprintf(script, ")\n");
-	if (scale->is_log)
-		fprintf(script, "set logscale %c\n", axis);
+	return frame->bottom - (frame->bottom - frame->top) * place_on(scale, value);
 }
 
-static void write_frame(FILE *script, int height, int bottom, double left, double right)
-{
-	fprintf(script,
-		"set terminal svg size %d,%d dynamic noenhanced font 'sans-serif,%d'\n"
-		"set lmargin at screen %.5f\nset rmargin at screen %.5f\n"
-		"set tmargin at screen %.5f\nset bmargin at screen %.5f\n"
-		"set tics nomirror scale 0.4 textcolor " INK "\n"
-		"set border 0\nset key off\n",
-		WIDTH, height, FONT, left / WIDTH, 1 - right / WIDTH,
-		1 - (double)TOP / height, (double)bottom / height);
-}
+static const struct svg_pen grid = {SVG_GRID, 0.8, NULL};
+static const struct svg_pen tick_pen = {SVG_INK, 1, NULL};
 
-static FILE *open_script(char **script, size_t *length)
+static void write_label(FILE *out, enum svg_anchor anchor, double x, double y,
+			const char *text)
 {
-	FILE *file = open_memstream(script, length);
-
-	if (file == NULL)
-		give_up("out of memory");
-	return file;
+	svg_text(out, SVG_INK, anchor, (struct svg_point){x, y}, text, NUMBER_BYTES);
 }
 
 /* Lines. */
 
-/* Where a label goes, in pixels from below. */
+/* Where a label goes, in pixels from above. */
 struct place {
 	const struct plot_line *line;
 	double wanted, given;
@@ -196,33 +172,34 @@ static int from_above(const void *a, const void *b)
 	double x = ((const struct place *)a)->wanted,
 	       y = ((const struct place *)b)->wanted;
 
-	return (x < y) - (x > y);
+	return (x > y) - (x < y);
 }
 
 /* Moves labels apart: down where they meet, then up from the bottom. */
-static void spread(struct place *places, size_t n, double low, double high)
+static void spread(struct place *places, size_t n, double top, double bottom)
 {
 	size_t i;
 
 	qsort(places, n, sizeof(*places), from_above);
 	for (i = 0; i < n; i++) {
-		double limit = i == 0 ? high : places[i - 1].given - LABEL_GAP;
+		double limit = i == 0 ? top : places[i - 1].given + LABEL_GAP;
 
-		places[i].given = fmin(places[i].wanted, limit);
+		places[i].given = fmax(places[i].wanted, limit);
 	}
 	for (i = n; i-- > 0;) {
-		double limit = i + 1 == n ? low : places[i + 1].given + LABEL_GAP;
+		double limit = i + 1 == n ? bottom : places[i + 1].given - LABEL_GAP;
 
-		places[i].given = fmax(places[i].given, limit);
+		places[i].given = fmin(places[i].given, limit);
 	}
 }
 
 /* The lines' ends are named, with a thin line from one to the other. */
-static void write_labels(FILE *script, const struct plot_line *lines, size_t count,
-			 const struct scale *scale, double right)
+static void write_labels(FILE *out, const struct plot_line *lines, size_t count,
+			 const struct frame *frame, const struct scale *x,
+			 const struct scale *y)
 {
+	static const struct svg_pen pen = {SVG_FAINT, 0.5, NULL};
 	struct place *places = calloc(count, sizeof(*places));
-	double height = LINES_HEIGHT - TOP - BOTTOM;
 	size_t i, n = 0;
 
 	if (places == NULL)
@@ -232,24 +209,20 @@ static void write_labels(FILE *script, const struct plot_line *lines, size_t cou
 			const struct interval *last = &lines[i].y[lines[i].count - 1];
 
 			places[n].line = &lines[i];
-			places[n++].wanted = BOTTOM +
-					     height * place_on(scale, last->median);
+			places[n++].wanted = upwards(frame, y, last->median);
 		}
-	spread(places, n, BOTTOM + 4, LINES_HEIGHT - TOP);
+	spread(places, n, frame->top, frame->bottom - 4);
 	for (i = 0; i < n; i++) {
 		const struct plot_line *line = places[i].line;
-		double edge = WIDTH - right;
+		size_t last = line->count - 1;
 
-		fprintf(script, "set label ");
-		write_name(script, line->name);
-		fprintf(script,
-			" at screen %.5f, screen %.5f textcolor rgb '#0000%02x'\n"
-			"set arrow from first %.9g, first %.9g to screen %.5f, screen "
-			"%.5f nohead lw 0.5 lc " FAINT "\n",
-			(edge + 13) / WIDTH, places[i].given / LINES_HEIGHT,
-			(unsigned)line->style, line->x[line->count - 1],
-			line->y[line->count - 1].median, (edge + 11) / WIDTH,
-			places[i].given / LINES_HEIGHT);
+		svg_line(out, &pen,
+			 (struct svg_point){across(frame, x, line->x[last]),
+					    upwards(frame, y, line->y[last].median)},
+			 (struct svg_point){frame->right + 11, places[i].given});
+		svg_text(out, line->style, SVG_START,
+			 (struct svg_point){frame->right + 13, places[i].given},
+			 line->name, NAME_LETTERS);
 	}
 	free(places);
 }
@@ -267,66 +240,94 @@ static double next_above(const struct plot_line *lines, size_t count, double thr
 	return next;
 }
 
-/* Powers of two apart, numbers of threads get room; ticks only where they have
- * room, too. */
-static void write_threads_axis(FILE *script, const struct plot_line *lines, size_t count,
-			       double width)
+/* Powers of two apart, numbers of threads get room; one number alone is in the
+ * middle. */
+static struct scale scale_of_threads(const struct plot_line *lines, size_t count)
 {
-	double low = INFINITY, high = 0, shown = -1, tick;
-	bool is_first = true;
+	double low = INFINITY, high = 0;
 	size_t i, j;
 
 	for (i = 0; i < count; i++)
 		for (j = 0; j < lines[i].count; j++)
 			widen(lines[i].x[j], &low, &high);
-	fprintf(script, "set logscale x 2\nset xrange [%g:%g]\nset xtics (", low * 0.9999,
-		high * 1.0001);
-	for (tick = low; tick <= high; tick = next_above(lines, count, tick)) {
-		double place = log(tick / low) / log(high / low) * width;
+	return (struct scale){.low = low * 0.9999, .high = high * 1.0001, .is_log = true};
+}
 
-		if (!is_first && place - shown < 26)
+/* Ticks only where they have room, too. */
+static void write_threads_axis(FILE *out, const struct plot_line *lines, size_t count,
+			       const struct frame *frame, const struct scale *scale)
+{
+	double tick, shown = -INFINITY;
+	char text[NUMBER_BYTES];
+
+	for (tick = next_above(lines, count, 0); tick < INFINITY;
+	     tick = next_above(lines, count, tick)) {
+		double x = across(frame, scale, tick);
+
+		if (x - shown < 26)
 			continue;
-		fprintf(script, "%s'%.0f' %g", is_first ? "" : ", ", tick, tick);
-		is_first = false;
-		shown = place;
+		shown = x;
+		svg_line(out, &tick_pen, (struct svg_point){x, frame->bottom},
+			 (struct svg_point){x, frame->bottom - TICK});
+		snprintf(text, sizeof(text), "%.0f", tick);
+		write_label(out, SVG_MIDDLE, x, frame->bottom + TICK_GAP, text);
 	}
-	fprintf(script, ")\nset xlabel 'threads' offset 0,0.7 textcolor " INK "\n");
+	write_label(out, SVG_MIDDLE, (frame->left + frame->right) / 2,
+		    frame->bottom + TITLE_GAP, "threads");
 }
 
-static void write_line_data(FILE *script, const struct plot_line *lines, size_t count)
+/* Ticks on the left, and lines across. */
+static void write_value_axis(FILE *out, const struct frame *frame,
+			     const struct scale *scale)
 {
-	size_t i, j;
+	char text[NUMBER_BYTES];
+	size_t i;
 
-	for (i = 0; i < count; i++) {
-		fprintf(script, "$d%zu << END\n", i);
-		for (j = 0; j < lines[i].count; j++)
-			fprintf(script, "%g %.9g %.9g %.9g\n", lines[i].x[j],
-				lines[i].y[j].median, lines[i].y[j].low,
-				lines[i].y[j].high);
-		fprintf(script, "END\n");
+	for (i = 0; i < scale->count; i++) {
+		double y = upwards(frame, scale, scale->ticks[i]);
+
+		svg_line(out, &grid, (struct svg_point){frame->left, y},
+			 (struct svg_point){frame->right, y});
+		svg_line(out, &tick_pen, (struct svg_point){frame->left, y},
+			 (struct svg_point){frame->left + TICK, y});
+		format_number(scale->ticks[i], text);
+		write_label(out, SVG_END, frame->left - 8, y, text);
 	}
 }
 
-/* Peers are dashed, with hollow marks; ours are solid, with filled ones. The
- * title is what a browser shows to who points at the line. */
-static void write_line(FILE *script, const struct plot_line *line, size_t i)
+/* Peers are dashed, with hollow marks; ours are solid, with filled ones. */
+static void write_line(FILE *out, const struct plot_line *line, const struct frame *frame,
+		       const struct scale *x, const struct scale *y)
 {
-	static const int filled[PLOT_SHAPES] = {7, 5, 9, 13, 11, 15};
-	int mark = filled[line->shape] - line->is_peer;
+	const struct svg_pen faint = {SVG_FAINT, 0.8, NULL};
+	const struct svg_pen pen = {line->style, 1.6, line->is_peer ? "4,3" : NULL};
+	const struct svg_pen bar = {line->style, 0.9, NULL};
+	struct svg_point *points = calloc(line->count + 1, sizeof(*points));
+	size_t i;
 
-	if (line->style == 0)
-		fprintf(script, "$d%zu using 1:2 with lines lw 0.8 lc " FAINT " title ",
-			i);
-	else
-		fprintf(script,
-			"$d%zu using 1:($3 < $4 ? $2 : NaN):3:4 with yerrorbars lw 0.9 "
-			"pt 0 "
-			"lc rgb '#0000%02x' title '', $d%zu using 1:2 with linespoints "
-			"lw "
-			"1.6 dt %s pt %d ps 0.6 lc rgb '#0000%02x' title ",
-			i, (unsigned)line->style, i, line->is_peer ? "(4,3)" : "solid",
-			mark, (unsigned)line->style);
-	write_name(script, line->name);
+	if (points == NULL)
+		give_up("out of memory");
+	for (i = 0; i < line->count; i++)
+		points[i] = (struct svg_point){across(frame, x, line->x[i]),
+					       upwards(frame, y, line->y[i].median)};
+	svg_path(out, line->style == 0 ? &faint : &pen, points, line->count, line->name);
+	for (i = 0; i < line->count && line->style > 0; i++) {
+		double low = upwards(frame, y, line->y[i].low);
+		double high = upwards(frame, y, line->y[i].high);
+		double left = points[i].x - cap, right = points[i].x + cap;
+
+		if (line->y[i].low < line->y[i].high) {
+			svg_line(out, &bar, (struct svg_point){points[i].x, low},
+				 (struct svg_point){points[i].x, high});
+			svg_line(out, &bar, (struct svg_point){left, low},
+				 (struct svg_point){right, low});
+			svg_line(out, &bar, (struct svg_point){left, high},
+				 (struct svg_point){right, high});
+		}
+		svg_mark(out, line->style, (enum svg_shape)line->shape, line->is_peer,
+			 mark_size, points[i]);
+	}
+	free(points);
 }
 
 static struct scale scale_of_lines(const struct plot_line *lines, size_t count)
@@ -347,35 +348,25 @@ static struct scale scale_of_lines(const struct plot_line *lines, size_t count)
 
 void plot_lines(FILE *out, const char *label, const struct plot_line *lines, size_t count)
 {
-	struct scale scale = scale_of_lines(lines, count);
-	size_t i, longest = 0, parts = 0, length;
-	double right;
-	char *script;
-	FILE *file = open_script(&script, &length);
+	struct scale y = scale_of_lines(lines, count), x = scale_of_threads(lines, count);
+	struct frame frame = {
+		.left = TICK_ROOM, .top = TOP, .bottom = LINES_HEIGHT - BOTTOM};
+	size_t i, longest = 0;
 	int pass;
 
 	for (i = 0; i < count; i++)
 		if (lines[i].style > 0 && strlen(lines[i].name) > longest)
 			longest = strlen(lines[i].name);
-	right = 18 + name_room(longest);
-	write_frame(file, LINES_HEIGHT, BOTTOM, TICK_ROOM, right);
-	fprintf(file, "set bars 0.6\nset grid ytics lt 1 lw 0.8 "
-		      "lc " GRID "\n");
-	write_scale(file, 'y', &scale);
-	write_threads_axis(file, lines, count, WIDTH - TICK_ROOM - right);
-	write_labels(file, lines, count, &scale, right);
-	write_line_data(file, lines, count);
-	fprintf(file, "plot ");
+	frame.right = WIDTH - 18 - name_room(longest);
+	svg_begin(out, label, WIDTH, LINES_HEIGHT);
+	write_value_axis(out, &frame, &y);
+	write_threads_axis(out, lines, count, &frame, &x);
+	write_labels(out, lines, count, &frame, &x, &y);
 	for (pass = 0; pass < 2; pass++) /* what stands back comes first */
 		for (i = 0; i < count; i++)
-			if ((lines[i].style > 0) == (pass == 1)) {
-				fprintf(file, parts > 0 ? ", " : "");
-				write_line(file, &lines[i], i);
-				parts++;
-			}
-	fprintf(file, "\n");
-	fclose(file);
-	draw(out, label, WIDTH, LINES_HEIGHT, script, length);
+			if ((lines[i].style > 0) == (pass == 1))
+				write_line(out, &lines[i], &frame, &x, &y);
+	svg_end(out);
 }
 
 /* Rows. */
@@ -403,106 +394,83 @@ static struct scale scale_of_rows(const struct plot_row *rows, size_t count,
 	return scale_for(low, high, false);
 }
 
-/* The data of mark `mark` of the rows that are peers, or that are not. */
-static void write_row_data(FILE *script, const struct plot_row *rows, size_t count)
+/* One mark and its interval, or several that are joined. */
+static void write_row(FILE *out, const struct plot_row *row, const struct frame *frame,
+		      const struct scale *scale, double y)
 {
-	size_t i, j;
-	int peers;
+	static const struct {
+		enum svg_shape shape;
+		bool is_hollow;
+	} marks[PLOT_MARKS] = {{SVG_SQUARE, false},
+			       {SVG_CIRCLE, true},
+			       {SVG_DIAMOND, true},
+			       {SVG_CROSS, true}};
+	const int colour = row->is_peer ? 2 : 1;
+	const struct svg_pen bar = {colour, 1.4, NULL};
+	const struct svg_pen pen = {colour, 1, row->is_peer ? "4,3" : NULL};
+	size_t i;
 
-	for (peers = 0; peers < 2; peers++) {
-		fprintf(script, "$d%d << END\n", peers);
-		for (i = 0; i < count; i++) {
-			const struct plot_row *row = &rows[i];
+	if (row->marks == 1) {
+		double low = across(frame, scale, row->value.low);
+		double high = across(frame, scale, row->value.high);
 
-			if (row->is_peer != peers)
-				continue;
-			fprintf(script, "%zu", count - i);
-			if (row->marks == 1)
-				fprintf(script, " %.9g %.9g %.9g", row->value.median,
-					row->value.low, row->value.high);
-			else
-				for (j = 0; j < row->marks; j++)
-					fprintf(script, " %.9g", row->values[j]);
-			fprintf(script, "\n");
+		if (row->value.low < row->value.high) {
+			svg_line(out, &bar, (struct svg_point){low, y},
+				 (struct svg_point){high, y});
+			svg_line(out, &bar, (struct svg_point){low, y - cap},
+				 (struct svg_point){low, y + cap});
+			svg_line(out, &bar, (struct svg_point){high, y - cap},
+				 (struct svg_point){high, y + cap});
 		}
-		fprintf(script, "END\n");
+		svg_mark(out, colour, SVG_CIRCLE, row->is_peer, mark_size,
+			 (struct svg_point){across(frame, scale, row->value.median), y});
+		return;
 	}
-}
-
-/* The plot commands. */
-static void write_row_plots(FILE *script, size_t marks, const bool *has)
-{
-	static const int shapes[PLOT_MARKS] = {5, 6, 12, 2};
-	size_t n = 0, m;
-	int peers;
-
-	fprintf(script, "plot ");
-	for (peers = 0; peers < 2; peers++) {
-		if (!has[peers])
-			continue;
-		if (marks == 1) {
-			fprintf(script,
-				"%s$d%d using ($3 < $4 ? $2 : NaN):1:3:4 with xerrorbars "
-				"lw "
-				"1.4 pt 0 lc rgb '#0000%02x', $d%d using 2:1 with "
-				"points lw "
-				"1.4 pt %d ps 0.6 lc rgb '#0000%02x'",
-				n > 0 ? ", " : "", peers, peers + 1, peers, peers ? 6 : 7,
-				peers + 1);
-			n += 2;
-			continue;
-		}
-		fprintf(script,
-			"%s$d%d using 2:1:(column(%zu)-column(2)):(0) with vectors "
-			"nohead lw "
-			"1 dt %s lc rgb '#0000%02x'",
-			n++ > 0 ? ", " : "", peers, marks + 1, peers ? "(4,3)" : "solid",
-			peers + 1);
-		for (m = 0; m < marks; m++, n++)
-			fprintf(script,
-				", $d%d using %zu:1 with points pt %d ps 0.5 lw 1.4 lc "
-				"rgb "
-				"'#0000%02x'",
-				peers, m + 2, shapes[m], peers + 1);
-	}
-	fprintf(script, "\n");
+	svg_line(
+		out, &pen, (struct svg_point){across(frame, scale, row->values[0]), y},
+		(struct svg_point){across(frame, scale, row->values[row->marks - 1]), y});
+	for (i = 0; i < row->marks; i++)
+		svg_mark(out, colour, marks[i].shape, marks[i].is_hollow, small_mark,
+			 (struct svg_point){across(frame, scale, row->values[i]), y});
 }
 
 void plot_rows(FILE *out, const char *label, const struct plot_row *rows, size_t count,
 	       bool are_shares)
 {
+	static const struct svg_pen dotted = {SVG_FAINT, 0.8, "2,2"};
 	struct scale scale = scale_of_rows(rows, count, are_shares);
 	int height = TOP + ROWS_BOTTOM + ROW_HEIGHT * (int)count;
-	bool has[2] = {false, false};
-	size_t i, longest = 0, length;
-	char *script;
-	FILE *file = open_script(&script, &length);
+	struct frame frame = {
+		.right = WIDTH - 24, .top = TOP, .bottom = height - ROWS_BOTTOM};
+	char text[NUMBER_BYTES];
+	size_t i, longest = 0;
 
-	for (i = 0; i < count; i++) {
+	for (i = 0; i < count; i++)
 		if (strlen(rows[i].name) > longest)
 			longest = strlen(rows[i].name);
-		has[rows[i].is_peer] = true;
+	frame.left = 10 + name_room(longest);
+	svg_begin(out, label, WIDTH, height);
+	for (i = 0; i < scale.count; i++) {
+		double x = across(&frame, &scale, scale.ticks[i]);
+
+		svg_line(out, &grid, (struct svg_point){x, frame.top},
+			 (struct svg_point){x, frame.bottom});
+		format_number(scale.ticks[i], text);
+		write_label(out, SVG_MIDDLE, x, frame.bottom + TICK_GAP, text);
 	}
-	write_frame(file, height, ROWS_BOTTOM, 10 + name_room(longest), 24);
-	fprintf(file, "set grid xtics lt 1 lw 0.8 lc " GRID "\nset ytics scale 0\n"
-		      "set bars 0.6\n");
-	write_scale(file, 'x', &scale);
-	fprintf(file, "set yrange [0.4:%zu.6]\nset ytics (", count);
-	for (i = 0; i < count; i++) {
-		fprintf(file, i > 0 ? ", " : "");
-		write_name(file, rows[i].name);
-		fprintf(file, " %zu", count - i);
-	}
-	fprintf(file, ")\n");
 	for (i = 0; i < count; i++)
-		if (rows[i].is_reference)
-			fprintf(file,
-				"set arrow from first %.9g, graph 0 to first %.9g, graph "
-				"1 "
-				"nohead lw 0.8 dt (2,2) lc " FAINT "\n",
-				rows[i].value.median, rows[i].value.median);
-	write_row_data(file, rows, count);
-	write_row_plots(file, rows[0].marks, has);
-	fclose(file);
-	draw(out, label, WIDTH, height, script, length);
+		if (rows[i].is_reference) {
+			double x = across(&frame, &scale, rows[i].value.median);
+
+			svg_line(out, &dotted, (struct svg_point){x, frame.top},
+				 (struct svg_point){x, frame.bottom});
+		}
+	for (i = 0; i < count; i++) {
+		double y = frame.top + ROW_HEIGHT * ((double)i + 0.5);
+
+		svg_text(out, SVG_INK, SVG_END, (struct svg_point){frame.left - 8, y},
+			 rows[i].name, NAME_LETTERS);
+		write_row(out, &rows[i], &frame, &scale, y);
+	}
+	svg_end(out);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Plots by gnuplot, as SVG within a page. All of one width, so that the text in
+ * Plots, as SVG within a page. All of one width, so that the text in
  * them has the same size on a telephone and on a desk. Colours are variables of
  * the page: --ink is the text's, --s1 to --s8 those of lines, --faint is for
  * what stands back, --grid for less than that.

@@ -6,7 +6,6 @@
 #include "cli/commands.h"
 #include "cli/common/options.h"
 #include "cli/common/output.h"
-#include "cli/report/svg.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,9 +61,8 @@ int report_main(int argc, char **argv)
 		.about =
 			"Makes one page of plots from files that 'pawl bench --json', "
 			"'pawl sim --json'\n"
-			"and 'pawl try --json' wrote, and 'pawl profile --json'. It "
-			"needs "
-			"gnuplot, and the page\nnothing else.\n"
+			"and 'pawl try --json' wrote, and 'pawl profile --json'. The "
+			"page needs\nnothing else.\n"
 			"With --diff, compares an older file with a newer one, and exits "
 			"with 1 if\n"
 			"something became worse beyond noise.",
@@ -96,8 +94,6 @@ int report_main(int argc, char **argv)
 		output = "report.html";
 	report = read_report(argv + 1, (size_t)count);
 	open_result_file("output", output);
-	if (report.panel_count > 0)
-		require_gnuplot();
 	make_page(&report, output);
 	free_report(&report);
 	return 0;

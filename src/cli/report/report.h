@@ -2,9 +2,9 @@
 /*
  * pawl report: report_read.c reads what bench, sim and try have written and sorts
  * it into panels, one for each configuration; report_panel.c says what is drawn
- * of a panel, report_plot.c makes scripts for gnuplot of that, which report_svg.c
- * runs; report_table.c has the numbers; report_page.c writes the page around it
- * all; and report_diff.c compares two files.
+ * of a panel, report_plot.c draws it with what report_svg.c has for that;
+ * report_table.c has the numbers; report_page.c writes the page around it all; and
+ * report_diff.c compares two files.
  */
 #ifndef PAWL_CLI_REPORT_H
 #define PAWL_CLI_REPORT_H

@@ -1,145 +1,119 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* memmem */
+#define _GNU_SOURCE /* strndup */
 #include "cli/report/svg.h"
 
 #include "cli/common/options.h"
-#include "cli/common/program.h"
 #include "cli/report/report.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-/* What gnuplot printed, mapped; `script` is used up. */
-static const char *run_gnuplot(const char *script, size_t length, size_t *size)
+/* Outlines around (0, 0), about 2 wide. */
+static const char *const outlines[SVG_SHAPES] = {
+	[SVG_CIRCLE] = "M-1,0a1,1 0 1 0 2,0a1,1 0 1 0 -2,0z",
+	[SVG_SQUARE] = "M-1,-1h2v2h-2z",
+	[SVG_TRIANGLE] = "M0,-1.33L-1.33,0.67H1.33z",
+	[SVG_DIAMOND] = "M0,-1.41L1.41,0L0,1.41L-1.41,0z",
+	[SVG_TIP] = "M0,1.33L-1.33,-0.67H1.33z",
+	[SVG_PENTAGON] = "M0,-1.33L1.26,-0.41L0.78,1.08H-0.78L-1.26,-0.41z",
+	[SVG_CROSS] = "M-1,-1L1,1M1,-1L-1,1",
+};
+
+static void write_colour(FILE *out, int colour)
 {
-	char *argv[] = {(char[]){"gnuplot"}, (char[]){"-d"}, NULL}; /* -d: no init file */
-	struct program program = {.argv = argv,
-				  .environment = environ,
-				  .in = memory_file(),
-				  .out = memory_file(),
-				  .err = memory_file()};
-	struct program_outcome outcome;
-	const char *svg, *why;
-	size_t why_size;
+	static const char *const names[] = {"ink", "faint", "grid"};
 
-	if (write(program.in, script, length) != (ssize_t)length ||
-	    lseek(program.in, 0, SEEK_SET) != 0)
-		give_up("cannot write gnuplot's input: %s", strerror(errno));
-	if (!run_program(&program, &outcome))
-		give_up("cannot run gnuplot: %s; plots need it (Debian: gnuplot-nox)",
-			strerror(errno));
-	if (outcome.end == ENDED_INTERRUPTED)
-		exit(130);
-	svg = map_file(program.out, size);
-	why = map_file(program.err, &why_size);
-	if (outcome.end != ENDED_BY_EXIT || outcome.code != 0 ||
-	    (length > 0 && (svg == NULL || memmem(svg, *size, "</svg>", 6) == NULL)))
-		give_up("gnuplot failed: %.*s", (int)(why == NULL ? 0 : why_size),
-			why == NULL ? "" : why);
-	unmap_file(why, why_size);
-	close(program.in);
-	close(program.out);
-	close(program.err);
-	return svg;
-}
-
-void require_gnuplot(void)
-{
-	size_t size;
-
-	run_gnuplot("", 0, &size);
-}
-
-/* Its SVG, made part of a page. */
-
-/* The variable that one of the colours above, or a line's, stands for. */
-static void write_colour(FILE *out, int number)
-{
-	static const char *const special[] = {"ink", "faint", "grid"};
-
-	if (number >= 100 && number < 103)
-		fprintf(out, "var(--%s)", special[number - 100]);
+	if (colour < 0)
+		fprintf(out, "var(--%s)", names[colour - SVG_INK]);
 	else
-		fprintf(out, "var(--s%d)", number);
+		fprintf(out, "var(--s%d)", colour);
 }
 
-/* What gnuplot wrote at `text`, and what stands there instead: returns how much
- * of it that takes, 0 if it stays. */
-static size_t replace(FILE *out, const char *text)
+void svg_define_marks(FILE *out)
 {
-	int red, green, blue, length = 0;
+	int shape;
 
-	if (strncmp(text, "rgb(", 4) == 0 &&
-	    sscanf(text, "rgb( %d , %d , %d )%n", &red, &green, &blue, &length) == 3 &&
-	    length > 0 && red == 0 && green == 0) {
-		write_colour(out, blue);
-		return (size_t)length;
-	}
-	if (strncmp(text, "\"black\"", 7) == 0 || strncmp(text, "'black'", 7) == 0) {
-		fprintf(out, "\"currentColor\"");
-		return 7;
-	}
-	if (strncmp(text, "'white'", 7) == 0) { /* behind the marks on bars */
-		fprintf(out, "'transparent'");
-		return 7;
-	}
-	if (strncmp(text, " id=\"gnuplot_plot_", 18) == 0)
-		return strcspn(text + 18, ">") + 18;
-	return 0;
+	fprintf(out, "<svg width=\"0\" height=\"0\" class=\"marks\" aria-hidden=\"true\">"
+		     "<defs>\n");
+	for (shape = 0; shape < SVG_SHAPES; shape++)
+		fprintf(out,
+			"<path id=\"m%d\" fill=\"currentColor\" d=\"%s\"/>"
+			"<path id=\"h%d\" fill=\"none\" stroke=\"currentColor\" "
+			"stroke-width=\"0.4\" d=\"%s\"/>\n",
+			shape, outlines[shape], shape, outlines[shape]);
+	fprintf(out, "</defs></svg>\n");
 }
 
-/* Writes the drawing: what follows the definitions. */
-static void write_svg(FILE *out, const char *label, int width, int height,
-		      const char *text)
+void svg_begin(FILE *out, const char *label, double width, double height)
 {
-	const char *c = strstr(text, "</defs>");
-
-	if (c == NULL)
-		give_up("gnuplot wrote SVG that this version of pawl does not know");
 	fprintf(out,
-		"<svg class=\"plot\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"",
+		"<svg class=\"plot\" viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"",
 		width, height);
 	write_text(out, label);
-	fprintf(out, "\">\n<g>");
-	for (c += strlen("</defs>"); *c != '\0';) {
-		size_t taken = replace(out, c);
+	fprintf(out, "\">\n<g fill=\"none\" font-size=\"%d\">\n", SVG_FONT);
+}
 
-		if (taken == 0)
-			fputc(*c++, out);
-		c += taken;
+void svg_end(FILE *out)
+{
+	fprintf(out, "</g></svg>\n");
+}
+
+void svg_path(FILE *out, const struct svg_pen *pen, const struct svg_point *points,
+	      size_t count, const char *title)
+{
+	size_t i;
+
+	fprintf(out, "<path stroke=\"");
+	write_colour(out, pen->colour);
+	fprintf(out, "\" stroke-width=\"%g\"", pen->width);
+	if (pen->dash != NULL)
+		fprintf(out, " stroke-dasharray=\"%s\"", pen->dash);
+	fprintf(out, " d=\"");
+	for (i = 0; i < count; i++)
+		fprintf(out, "%c%.2f,%.2f", i == 0 ? 'M' : 'L', points[i].x, points[i].y);
+	fprintf(out, "\">");
+	if (title != NULL) {
+		fprintf(out, "<title>");
+		write_text(out, title);
+		fprintf(out, "</title>");
 	}
+	fprintf(out, "</path>\n");
 }
 
-void draw(FILE *out, const char *label, int width, int height, char *script,
-	  size_t length)
+void svg_line(FILE *out, const struct svg_pen *pen, struct svg_point from,
+	      struct svg_point to)
 {
-	size_t size;
-	const char *svg = run_gnuplot(script, length, &size);
-	char *text = strndup(svg, size);
+	const struct svg_point points[] = {from, to};
 
-	if (text == NULL)
-		give_up("out of memory");
-	write_svg(out, label, width, height, text);
-	unmap_file(svg, size);
-	free(text);
-	free(script);
+	svg_path(out, pen, points, 2, NULL);
 }
 
-void write_marks(FILE *out)
+void svg_mark(FILE *out, int colour, enum svg_shape shape, bool is_hollow, double size,
+	      struct svg_point at)
 {
-	static const char script[] = "set terminal svg\nplot 0\n";
-	size_t size;
-	const char *svg = run_gnuplot(script, strlen(script), &size);
-	const char *start = memmem(svg, size, "<defs>", 6);
-	const char *end = memmem(svg, size, "<filter", 7);
-
-	if (start == NULL || end == NULL)
-		give_up("gnuplot wrote SVG that this version of pawl does not know");
 	fprintf(out,
-		"<svg width=\"0\" height=\"0\" class=\"marks\" aria-hidden=\"true\">");
-	fwrite(start, 1, (size_t)(end - start), out);
-	fprintf(out, "</defs></svg>\n");
-	unmap_file(svg, size);
+		"<use href=\"#%c%d\" transform=\"translate(%.2f,%.2f) scale(%g)\" "
+		"color=\"",
+		is_hollow || shape == SVG_CROSS ? 'h' : 'm', (int)shape, at.x, at.y,
+		size);
+	write_colour(out, colour);
+	fprintf(out, "\"/>\n");
+}
+
+void svg_text(FILE *out, int colour, enum svg_anchor anchor, struct svg_point at,
+	      const char *text, size_t most)
+{
+	static const char *const anchors[] = {"start", "middle", "end"};
+	char *shown = strndup(text, whole_letters(text, most));
+
+	if (shown == NULL)
+		give_up("out of memory");
+	fprintf(out, "<text text-anchor=\"%s\" x=\"%.2f\" y=\"%.2f\" fill=\"",
+		anchors[anchor], at.x,
+		at.y + SVG_FONT * 0.33); /* half of a capital letter */
+	write_colour(out, colour);
+	fprintf(out, "\">");
+	write_text(out, shown);
+	fprintf(out, "</text>\n");
+	free(shown);
 }

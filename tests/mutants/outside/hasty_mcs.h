@@ -15,11 +15,11 @@ struct pawl_hasty_mcs_context {
 	struct pawl_node *node;
 };
 
-static inline void pawl_hasty_mcs_acquire(struct pawl_hasty_mcs_core *l,
-					  struct pawl_hasty_mcs_context *context,
-					  enum pawl_wait how)
+static inline void pawl_hasty_mcs_acquire_(struct pawl_hasty_mcs_core *l,
+					   struct pawl_hasty_mcs_context *context,
+					   enum pawl_wait how)
 {
-	struct pawl_node *node = pawl_node_get();
+	struct pawl_node *node = pawl_node_get_();
 	struct pawl_node *ahead;
 
 	context->node = node;
@@ -33,9 +33,9 @@ static inline void pawl_hasty_mcs_acquire(struct pawl_hasty_mcs_core *l,
 	pawl_await_ne_acquire(&node->ready, 0, how);
 }
 
-static inline void pawl_hasty_mcs_release(struct pawl_hasty_mcs_core *l,
-					  struct pawl_hasty_mcs_context *context,
-					  enum pawl_wait how)
+static inline void pawl_hasty_mcs_release_(struct pawl_hasty_mcs_core *l,
+					   struct pawl_hasty_mcs_context *context,
+					   enum pawl_wait how)
 {
 	struct pawl_node *node = context->node;
 	struct pawl_node *behind = (struct pawl_node *)pawl_pointer(
@@ -47,7 +47,7 @@ static inline void pawl_hasty_mcs_release(struct pawl_hasty_mcs_core *l,
 	} else {
 		pawl_cas_release(&l->tail, pawl_address(node), 0);
 	}
-	pawl_node_put(node);
+	pawl_node_put_(node);
 }
 
 PAWL_FACE_CONTEXT(hasty_mcs);

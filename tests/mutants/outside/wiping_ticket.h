@@ -12,8 +12,8 @@ struct pawl_wiping_ticket {
 	uint64_t notes[4];
 };
 
-static inline void pawl_wiping_ticket_acquire(struct pawl_wiping_ticket *l,
-					      enum pawl_wait how)
+static inline void pawl_wiping_ticket_acquire_(struct pawl_wiping_ticket *l,
+					       enum pawl_wait how)
 {
 	uint64_t mine = pawl_fetch_add_relaxed(&l->next, 1);
 
@@ -21,8 +21,8 @@ static inline void pawl_wiping_ticket_acquire(struct pawl_wiping_ticket *l,
 	memset(l->notes, 1, sizeof(l->notes));
 }
 
-static inline void pawl_wiping_ticket_release(struct pawl_wiping_ticket *l,
-					      enum pawl_wait how)
+static inline void pawl_wiping_ticket_release_(struct pawl_wiping_ticket *l,
+					       enum pawl_wait how)
 {
 	uint64_t next = pawl_load_relaxed(&l->serving) + 1;
 

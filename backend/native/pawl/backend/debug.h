@@ -160,10 +160,10 @@ enum { PAWL_DEBUGGING = 0 };
 extern "C" {
 #endif
 #pragma GCC visibility push(default)
-void pawl_debug_locking(const void *l, const char *id);
-void pawl_debug_locked(const void *l);
-void pawl_debug_unlocking(const void *l, const char *id);
-void pawl_debug_destroying(const void *l, const char *id);
+void pawl_debug_locking_(const void *l, const char *id);
+void pawl_debug_locked_(const void *l);
+void pawl_debug_unlocking_(const void *l, const char *id);
+void pawl_debug_destroying_(const void *l, const char *id);
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }
@@ -173,7 +173,7 @@ void pawl_debug_destroying(const void *l, const char *id);
 PAWL_NOTED void pawl_note_locking(const void *l, const char *id, bool try_only)
 {
 	if (PAWL_DEBUGGING && !try_only)
-		pawl_debug_locking(l, id);
+		pawl_debug_locking_(l, id);
 	pawl_note_begin(l);
 }
 
@@ -184,13 +184,13 @@ PAWL_NOTED void pawl_note_locked(const void *l, bool success)
 	if (success)
 		pawl_note_acquired(l);
 	if (PAWL_DEBUGGING && success)
-		pawl_debug_locked(l);
+		pawl_debug_locked_(l);
 }
 
 PAWL_NOTED void pawl_note_unlocking(const void *l, const char *id)
 {
 	if (PAWL_DEBUGGING)
-		pawl_debug_unlocking(l, id);
+		pawl_debug_unlocking_(l, id);
 	pawl_note_releasing(l);
 	pawl_note_begin(l);
 }
@@ -204,7 +204,7 @@ PAWL_NOTED void pawl_note_unlocked(const void *l)
 PAWL_NOTED void pawl_note_destroying(const void *l, const char *id, bool held)
 {
 	if (PAWL_DEBUGGING && held)
-		pawl_debug_destroying(l, id);
+		pawl_debug_destroying_(l, id);
 }
 
 #endif /* PAWL_BACKEND_DEBUG_H */

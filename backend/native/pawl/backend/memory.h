@@ -59,8 +59,8 @@ static inline uint64_t pawl_raw_fetch_add(uint64_t *p, uint64_t n, int order)
 extern "C" {
 #endif
 #pragma GCC visibility push(default)
-extern uint64_t pawl_light_fence_full; /* not 0: the light side is full too */
-bool pawl_heavy_fence_native(void);
+extern uint64_t pawl_light_fence_full_; /* not 0: the light side is full too */
+bool pawl_heavy_fence_native_(void);
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }
@@ -91,14 +91,14 @@ static inline void pawl_raw_light_fence(void)
 	const uint64_t *full;
 
 	pawl_raw_bare_light_fence();
-	pawl_raw_find(pawl_light_fence_full, full);
+	pawl_raw_find(pawl_light_fence_full_, full);
 	if (__builtin_expect(pawl_raw_load(full, __ATOMIC_RELAXED) != 0, false))
 		pawl_arch_full_fence(); /* [F] of sleep/fence.c */
 }
 
 static inline bool pawl_raw_heavy_fence(void)
 {
-	return pawl_heavy_fence_native();
+	return pawl_heavy_fence_native_();
 }
 
 /* Waits: plain polling. Sleeping is built on top, in pawl/park.h. */

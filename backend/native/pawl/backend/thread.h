@@ -24,10 +24,10 @@ extern "C" {
 #pragma GCC visibility push(default)
 #ifdef PAWL_PLAYED
 /* A program's own variable, which the checker has one of for each thread. */
-__thread struct pawl_thread pawl_thread_played __attribute__((weak));
+__thread struct pawl_thread pawl_thread_played_ __attribute__((weak));
 #endif
 /* Initial-exec: an address costs one instruction and never a call. */
-extern __thread struct pawl_thread pawl_thread_native
+extern __thread struct pawl_thread pawl_thread_native_
 	__attribute__((tls_model("initial-exec")));
 
 void pawl_spin_begin(struct pawl_spin *spin, uint64_t ns);
@@ -39,8 +39,8 @@ bool pawl_spin_told(const pawl_atomic64 *w, uint64_t value);
 void pawl_spin_woken(uint64_t told);
 uint64_t pawl_wake_cost(void);
 void pawl_spin_while(const pawl_atomic64 *w, uint64_t value, uint64_t ns);
-void pawl_at_thread_exit_native(void);
-uint64_t pawl_seed_native(void);
+void pawl_at_thread_exit_native_(void);
+uint64_t pawl_seed_native_(void);
 unsigned pawl_current_cpu(void);
 unsigned pawl_current_node(void);
 #pragma GCC visibility pop
@@ -51,20 +51,20 @@ unsigned pawl_current_node(void);
 static inline struct pawl_thread *pawl_self(void)
 {
 #ifdef PAWL_PLAYED
-	return &pawl_thread_played;
+	return &pawl_thread_played_;
 #else
-	return &pawl_thread_native;
+	return &pawl_thread_native_;
 #endif
 }
 
 /* Marsaglia's xorshift64: statistical quality is plenty for tossing coins. */
-static inline uint64_t pawl_random_native(void)
+static inline uint64_t pawl_random_native_(void)
 {
 	struct pawl_thread *self = pawl_self();
 	uint64_t x = self->coin;
 
 	if (__builtin_expect(x == 0, false))
-		x = pawl_seed_native();
+		x = pawl_seed_native_();
 	x ^= x << 13;
 	x ^= x >> 7;
 	x ^= x << 17;
@@ -74,7 +74,7 @@ static inline uint64_t pawl_random_native(void)
 
 static inline bool pawl_one_in(unsigned n)
 {
-	return (pawl_random_native() >> 32) % n == 0;
+	return (pawl_random_native_() >> 32) % n == 0;
 }
 
 static inline uint64_t pawl_cpu_now(const uint32_t *told)
@@ -87,7 +87,7 @@ static inline uint64_t pawl_cpu_now(const uint32_t *told)
 static inline void pawl_at_thread_exit(void)
 {
 	if (__builtin_expect(!pawl_self()->exit_arranged, false))
-		pawl_at_thread_exit_native();
+		pawl_at_thread_exit_native_();
 }
 
 #endif /* PAWL_BACKEND_THREAD_H */

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waits that a signal's handler jumps out of while they poll, between two sleeps: the
+ * thread leaves the queue, and lets go of what it has. Here the handler comes at a look of
+ * the poll, and stays: so the wait starts over.
+ */
+#define _GNU_SOURCE
+#include "harness/harness.h"
+#include "rwlock_forms.h"
+#include "sync/queues.h"
+
+static struct pawl_mutex mutex;
+static struct pawl_rwlock rwlock;
+static pawl_atomic64 jumped;
+static bool left; /* by then */
+
+/* Where the thread must be for the handler to come, and whether it still is. */
+static __thread bool (*is_there)(void);
+
+static bool is_queued(void)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of_(&mutex);
+	bool found;
+
+	pawl_bucket_lock(bucket);
+	found = pawl_bucket_find(bucket->first, &mutex) != NULL;
+	pawl_bucket_unlock(bucket);
+	return found;
+}
+
+static bool has_the_gate(void)
+{
+	return pawl_load_relaxed(&rwlock.gate.word) == pawl_mutex_me_();
+}
+
+/* Stands between the library and its polls. */
+uint64_t __real_pawl_spin_look(struct pawl_spin *spin, const pawl_atomic64 *w);
+uint64_t __wrap_pawl_spin_look(struct pawl_spin *spin, const pawl_atomic64 *w);
+uint64_t __wrap_pawl_spin_look(struct pawl_spin *spin, const pawl_atomic64 *w)
+{
+	bool (*there)(void) = is_there;
+
+	if (there != NULL && there()) {
+		is_there = NULL;
+		pawl_mutex_abandon();
+		left = !there();
+		pawl_store_release(&jumped, 1);
+	}
+	return __real_pawl_spin_look(spin, w);
+}
+
+static void *lock_mutex(void *unused)
+{
+	(void)unused;
+	is_there = is_queued;
+	pawl_mutex_lock(&mutex);
+	pawl_mutex_unlock(&mutex);
+	return NULL;
+}
+
+static void *write_rwlock(void *unused)
+{
+	(void)unused;
+	is_there = has_the_gate;
+	pawl_rwlock_write_lock(&rwlock);
+	pawl_rwlock_write_unlock(&rwlock);
+	return NULL;
+}
+
+static void run_and_await_jump(struct crew *crew, void *(*run)(void *))
+{
+	watchdog("jump");
+	pawl_store_release(&jumped, 0);
+	crew_start(crew, run, NULL);
+	while (pawl_load_acquire(&jumped) == 0)
+		breathe();
+}
+
+static void who_polls_in_a_queue_leaves_it(void **state)
+{
+	struct crew crew = {.size = 0};
+
+	(void)state;
+	pawl_mutex_lock(&mutex);
+	run_and_await_jump(&crew, lock_mutex);
+	assert_true(left);
+	pawl_mutex_unlock(&mutex);
+	crew_join(&crew);
+	assert_false(is_queued());
+	watchdog(NULL);
+}
+
+static void who_polls_for_readers_leaves_the_gate(void **state)
+{
+	struct crew crew = {.size = 0};
+
+	(void)state;
+	shape(&rwlock, FENCED);
+	pawl_rwlock_read_lock(&rwlock);
+	run_and_await_jump(&crew, write_rwlock);
+	assert_true(left);
+	pawl_rwlock_read_unlock(&rwlock);
+	crew_join(&crew);
+	assert_free(&rwlock);
+	watchdog(NULL);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest cases[] = {
+		cmocka_unit_test(who_polls_in_a_queue_leaves_it),
+		cmocka_unit_test(who_polls_for_readers_leaves_the_gate),
+	};
+
+	return cmocka_run_group_tests_name("jumps", cases, NULL, NULL);
+}
