@@ -63,7 +63,7 @@ struct options {
 	bool steadfast;		/* bounded waits never end without a change */
 	int early;		/* bounded waits of a thread that end at any time */
 	bool in_turn;		/* what explore_in_turn says */
-	bool naive;		/* sim/cores: reduce nothing, for its own test */
+	bool naive;		/* sim/cores, not weak: reduce nothing, for its test */
 	const char *smaller;	/* what makes the program smaller; NULL: --threads... */
 	bool stuck_is_complete; /* a deadlock is an execution like others */
 	/* Called with a failing execution, instead of `trace`; again with a shorter one,
