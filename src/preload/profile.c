@@ -254,6 +254,7 @@ static void forget_oldest(struct profile_thread *t)
 	enum { HALF = PROFILE_HELD / 2 };
 	uint64_t i;
 
+	profile_lose(PROFILE_LOST_HELD);
 	for (i = 0; i < HALF; i++) {
 		profile_set(&t->held[i].lock, profile_get(&t->held[i + HALF].lock));
 		profile_set(&t->held[i].site, profile_get(&t->held[i + HALF].site));

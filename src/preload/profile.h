@@ -83,6 +83,11 @@ static inline void profile_set(pawl_atomic64 *word, uint64_t value)
 
 /* This thread has taken the lock. Depth is written first: a signal handler that
  * locks meanwhile uses the places behind. */
+static inline void profile_lose(enum profile_loss what)
+{
+	pawl_fetch_add_relaxed(&profile_file->lost[what], 1);
+}
+
 static inline int profile_acquired(const volatile void *lock, enum profile_kind kind,
 				   const void *site)
 {

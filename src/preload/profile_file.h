@@ -31,7 +31,8 @@ enum {
 	PROFILE_STACKS = 16384,
 	PROFILE_WORDS = 1 << 19, /* all stacks together */
 	PROFILE_FRAMES = 64,	 /* of one stack; the outermost are left off */
-	PROFILE_SAMPLES = 32768,
+	PROFILE_SAMPLE_BITS = 15,
+	PROFILE_SAMPLES = 1 << PROFILE_SAMPLE_BITS,
 	PROFILE_INITS = 16384,
 	PROFILE_EDGES = 8192,
 	PROFILE_GATES = 6, /* other locks held when an edge was seen */
@@ -142,9 +143,16 @@ struct profile_edge {
 	pawl_atomic64 gates[PROFILE_GATES];	 /* also held, the first time */
 };
 
-/* How much did not find room. */
-struct profile_losses {
-	pawl_atomic64 modules, threads, locks, stacks, samples, edges;
+/* What found no room. */
+enum profile_loss {
+	PROFILE_LOST_LOCKS,   /* waits and acquisitions of locks that are not known */
+	PROFILE_LOST_THREADS, /* times that one of them was looked for */
+	PROFILE_LOST_HELD,    /* times that held locks were forgotten */
+	PROFILE_LOST_STACKS,
+	PROFILE_LOST_SAMPLES,
+	PROFILE_LOST_MODULES, /* frames in files that are not known */
+	PROFILE_LOST_EDGES,
+	PROFILE_LOSSES
 };
 
 struct profile_file {
@@ -157,7 +165,7 @@ struct profile_file {
 	pawl_atomic64 words_used;
 	pawl_atomic64 thread_count;
 	pawl_atomic64 wait_ns; /* of all locks but not for signals, a little late */
-	struct profile_losses lost;
+	pawl_atomic64 lost[PROFILE_LOSSES];
 	struct profile_module modules[PROFILE_MODULES]; /* the first stays free */
 	struct profile_lock locks[PROFILE_LOCKS];	/* likewise */
 	pawl_atomic64 stacks[PROFILE_STACKS];		/* where its words begin */

@@ -81,7 +81,7 @@ static void note(const struct profile_thread *t, uint64_t depth, uint64_t at,
 			return;
 		}
 	}
-	pawl_fetch_add_relaxed(&profile_file->lost.edges, 1);
+	profile_lose(PROFILE_LOST_EDGES);
 }
 
 void profile_order(const volatile void *lock, const void *site)

@@ -76,7 +76,7 @@ static uint64_t module_of(const struct dl_find_object *found)
 		if (is_module(module, found))
 			return at;
 	}
-	pawl_fetch_add_relaxed(&profile_file->lost.modules, 1);
+	profile_lose(PROFILE_LOST_MODULES);
 	return NO_MODULE;
 }
 
@@ -163,7 +163,7 @@ static uint64_t keep(const uint64_t *places, uint64_t count)
 		if (same(&profile_file->words[there], hash, places, count))
 			return there;
 	}
-	pawl_fetch_add_relaxed(&profile_file->lost.stacks, 1);
+	profile_lose(PROFILE_LOST_STACKS);
 	return 0;
 }
 

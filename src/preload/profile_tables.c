@@ -160,7 +160,7 @@ struct profile_thread *profile_thread_begin(void)
 		uint64_t i = pawl_fetch_add_relaxed(&profile_file->thread_count, 1);
 
 		if (i >= PROFILE_THREADS) {
-			pawl_fetch_add_relaxed(&profile_file->lost.threads, 1);
+			profile_lose(PROFILE_LOST_THREADS);
 			profile_set(&profile_file->thread_count, PROFILE_THREADS);
 			return NULL;
 		}
@@ -239,7 +239,7 @@ struct profile_lock *profile_lock_of(const volatile void *name, enum profile_kin
 		if (profile_get(&lock->key) == key)
 			return lock;
 	}
-	pawl_fetch_add_relaxed(&profile_file->lost.locks, 1);
+	profile_lose(PROFILE_LOST_LOCKS);
 	return NULL;
 }
 
@@ -247,8 +247,10 @@ void profile_add_sample(const struct profile_lock *lock, uint64_t waiter, uint64
 			uint64_t weight, uint64_t ns)
 {
 	uint64_t number = (uint64_t)(lock - profile_file->locks), i;
-	uint64_t key = (number << 42 ^ waiter << 21 ^ holder) + 1,
-		 hash = pawl_hash(key, 32);
+	uint64_t key = (number << 42 ^ waiter << 21 ^ holder) + 1;
+	/* Thousands of locks and few stacks, or few and thousands: both are spread. */
+	uint64_t hash = pawl_hash(number ^ waiter << 16 ^ holder << 32,
+				  PROFILE_SAMPLE_BITS);
 
 	for (i = 0; i < PROBES; i++) {
 		struct profile_sample *sample =
@@ -266,5 +268,5 @@ void profile_add_sample(const struct profile_lock *lock, uint64_t waiter, uint64
 		profile_raise(&sample->longest_ns, ns);
 		return;
 	}
-	pawl_fetch_add_relaxed(&profile_file->lost.samples, 1);
+	profile_lose(PROFILE_LOST_SAMPLES);
 }

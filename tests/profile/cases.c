@@ -67,17 +67,41 @@ static void *wait_first(void *argument)
 	return argument;
 }
 
-static void contend(void)
+static void contend_with(void *(*wait)(void *))
 {
 	pthread_t thread;
 
 	atomic_store(&step, 0);
 	pthread_mutex_lock(&first);
-	start(&thread, wait_first, NULL);
+	start(&thread, wait, NULL);
 	await(1);
 	usleep(HELD_US);
 	pthread_mutex_unlock(&first);
 	pthread_join(thread, NULL);
+}
+
+static void contend(void)
+{
+	contend_with(wait_first);
+}
+
+static inline __attribute__((always_inline)) void take_inlined(pthread_mutex_t *mutex)
+{
+	atomic_store(&step, 1);
+	pthread_mutex_lock(mutex);
+}
+
+static void *wait_inlined(void *argument)
+{
+	take_inlined(&first);
+	pthread_mutex_unlock(&first);
+	atomic_store(&step, 2); /* unlike wait_first, or they would be one */
+	return argument;
+}
+
+static void inlined(void)
+{
+	contend_with(wait_inlined);
 }
 
 /* One after the other, so that nobody deadlocks. */
@@ -299,6 +323,41 @@ static void mutexes(void)
 	pthread_join(thread, NULL);
 }
 
+/* More locks than there is room for: a thread's first 256 are all noted. And more at a
+ * time than are told apart. */
+enum { CROWD = 100, EACH = 256, AT_A_TIME = 40 };
+static pthread_mutex_t crowded[CROWD][EACH];
+
+static void *take_each(void *argument)
+{
+	pthread_mutex_t *mutexes = argument;
+	int i;
+
+	for (i = 0; i < EACH; i++) {
+		pthread_mutex_lock(&mutexes[i]);
+		pthread_mutex_unlock(&mutexes[i]);
+	}
+	/* At the same time, or the next would have the record of the last. */
+	atomic_fetch_add(&step, 1);
+	await(CROWD);
+	return NULL;
+}
+
+static void too_many(void)
+{
+	pthread_t threads[CROWD];
+	int i;
+
+	for (i = 0; i < CROWD; i++)
+		start(&threads[i], take_each, crowded[i]);
+	for (i = 0; i < CROWD; i++)
+		pthread_join(threads[i], NULL);
+	for (i = 0; i < AT_A_TIME; i++)
+		pthread_mutex_lock(&crowded[0][i]);
+	for (i = 0; i < AT_A_TIME; i++)
+		pthread_mutex_unlock(&crowded[0][i]);
+}
+
 enum { THREADS = 2000 };
 
 static void *arrive(void *argument)
@@ -401,12 +460,12 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
-	{"contend", contend},	{"abba", abba},		  {"gated", gated},
-	{"deadlock", deadlock}, {"forks", forks},	  {"crash", crash},
-	{"killed", killed},	{"spins", spins},	  {"rwlocks", rwlocks},
-	{"conds", conds},	{"mutexes", mutexes},	  {"threads", threads},
-	{"unload", unload},	{"generated", generated}, {"server", server},
-	{"handed", handed},
+	{"contend", contend},	{"abba", abba},	      {"gated", gated},
+	{"deadlock", deadlock}, {"forks", forks},     {"crash", crash},
+	{"killed", killed},	{"spins", spins},     {"rwlocks", rwlocks},
+	{"conds", conds},	{"mutexes", mutexes}, {"too-many", too_many},
+	{"threads", threads},	{"unload", unload},   {"generated", generated},
+	{"server", server},	{"handed", handed},   {"inlined", inlined},
 };
 
 int main(int argc, char **argv)

@@ -6,6 +6,7 @@ usage: profile_test.py PAWL PROGRAMS PLUGIN [unittest's words]
 import gzip
 import json
 import os
+import pty
 import re
 import shutil
 import signal
@@ -201,7 +202,7 @@ class Life(ProfileTest):
         row = self.row(profile, "first+0")
         self.assertEqual(row["waits"], waits)
         self.assertEqual(functions(row["stacks"][0]["waiter"])[0], "wait_first")
-        self.assertEqual(functions(row["stacks"][0]["holder"])[0], "contend")
+        self.assertEqual(functions(row["stacks"][0]["holder"])[:2], ["contend_with", "contend"])
         return row
 
     def test_forks_and_execs(self):
@@ -225,6 +226,12 @@ class Life(ProfileTest):
         row = self.row(profile, "stripped+0x")
         self.assertRegex(functions(row["stacks"][0]["waiter"])[0], r"^stripped\+0x[0-9a-f]+$")
         self.assertRegex(functions(row["stacks"][0]["holder"])[0], r"^stripped\+0x[0-9a-f]+$")
+
+    def test_inlined_functions_are_frames(self):
+        profile, _ = self.profile(program("cases"), "inlined")
+        stack = self.row(profile, "first+0")["stacks"][0]["waiter"]
+        self.assertEqual(functions(stack)[:2], ["take_inlined", "wait_inlined"])
+        self.assertNotEqual(stack[0]["line"], stack[1]["line"])
 
     def test_separate_debug_information(self):
         stripped = self.path("cases")
@@ -255,7 +262,7 @@ class Life(ProfileTest):
         profile, _ = self.profile(program("cases"), "mutexes")
         row = self.row(profile, "locks initialised at mutexes")
         self.assertGreater(row["locks"], 1000)
-        self.assertEqual(profile["lost_waits"], 0)
+        self.assertEqual(set(profile["lost"].values()), {0})
         self.assertLess(len(profile["locks"]), 5)
         self.assertEqual(functions(row["stacks"][0]["waiter"])[0], "take_many")
         self.assertEqual(functions(row["stacks"][0]["holder"])[0], "mutexes")
@@ -264,8 +271,17 @@ class Life(ProfileTest):
         profile, _ = self.profile(program("cases"), "threads")
         row = self.row(profile, "first+0")
         self.assertGreaterEqual(row["waits"], 2000)
-        self.assertEqual(profile["lost_threads"], 0)
+        self.assertEqual(set(profile["lost"].values()), {0})
         self.assertEqual(functions(row["stacks"][0]["waiter"])[0], "arrive")
+
+    def test_what_finds_no_room_is_said(self):
+        profile, done = self.profile(program("cases"), "too-many")
+        self.assertGreater(profile["lost"]["locks"], 0)
+        self.assertGreater(profile["lost"]["held"], 0)
+        self.assertEqual(profile["lost"]["threads"], 0)
+        self.assertRegex(done.stderr, r"No room, \d+ times, for more locks: waits or")
+        self.assertRegex(done.stderr, r"No room, \d+ times, for more locks held by a thread")
+        self.assertNotIn("threads at a time", done.stderr)
 
     def test_locks_that_another_thread_lets_go_of(self):
         profile, _ = self.profile(program("cases"), "handed")
@@ -315,6 +331,21 @@ class Command(ProfileTest):
         self.assertEqual(process.returncode, 128 + signal.SIGINT)
         self.assertIn("first+0", err)
         self.assertNotIn("\033", err)  # not a terminal
+
+    def test_a_terminal_shows_one_table_over_the_other(self):
+        terminal, end = pty.openpty()
+        process = subprocess.Popen([self.pawl, "top", "--", program("cases"), "server"],
+                                   stdout=subprocess.DEVNULL, stderr=end,
+                                   cwd=self.directory.name)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        text = ""
+        while not re.search(r"(\033\[H\033\[Jafter \d+ s:\r\n[^\033]*first\+0[^\033]*){2}", text):
+            text += os.read(terminal, 4096).decode()
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=60), 128 + signal.SIGINT)
+        os.close(end)
+        os.close(terminal)
 
     def test_leaves_nothing_behind(self):
         folder = self.path("tmp")

@@ -131,6 +131,22 @@ static json_t *cycles_json(const struct profile *profile)
 	return array;
 }
 
+static json_t *losses_json(const struct profile *profile)
+{
+	static const char *const names[PROFILE_LOSSES] = {
+		[PROFILE_LOST_LOCKS] = "locks",	    [PROFILE_LOST_THREADS] = "threads",
+		[PROFILE_LOST_HELD] = "held",	    [PROFILE_LOST_STACKS] = "stacks",
+		[PROFILE_LOST_SAMPLES] = "samples", [PROFILE_LOST_MODULES] = "modules",
+		[PROFILE_LOST_EDGES] = "edges",
+	};
+	json_t *object = or_give_up(json_object());
+	size_t i;
+
+	for (i = 0; i < PROFILE_LOSSES; i++)
+		set(object, names[i], json_real(profile->lost[i]));
+	return object;
+}
+
 json_t *profile_json(const struct profile *profile)
 {
 	json_t *root = or_give_up(json_object()), *array;
@@ -153,7 +169,6 @@ json_t *profile_json(const struct profile *profile)
 	set(root, "timeline", array);
 	if (profile->ordered)
 		set(root, "cycles", cycles_json(profile));
-	set(root, "lost_waits", json_real(profile->lost_waits));
-	set(root, "lost_threads", json_real(profile->lost_threads));
+	set(root, "lost", losses_json(profile));
 	return root;
 }

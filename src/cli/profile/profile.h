@@ -80,9 +80,8 @@ struct profile {
 	size_t moment_count;
 	struct cycle *cycles;
 	size_t cycle_count;
-	bool ordered;	   /* cycles were looked for */
-	double lost_waits; /* of locks that found no room */
-	double lost_threads;
+	bool ordered; /* cycles were looked for */
+	double lost[PROFILE_LOSSES];
 };
 
 /* memory.c: gives up instead of returning NULL. */

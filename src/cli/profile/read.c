@@ -291,8 +291,8 @@ static void add_file(struct profile *profile, const struct profile_file *f)
 								 : &profile->locks;
 		add_pair(&rows->rows[row_of[lock]], f, sample);
 	}
-	profile->lost_waits += (double)get(&f->lost.locks);
-	profile->lost_threads += (double)get(&f->lost.threads);
+	for (i = 0; i < PROFILE_LOSSES; i++)
+		profile->lost[i] += (double)get(&f->lost[i]);
 	free(row_of);
 	free(members);
 }

@@ -150,6 +150,25 @@ void print_live(FILE *to, const struct profile *profile)
 	fflush(to);
 }
 
+static void print_losses(FILE *to, const struct profile *profile)
+{
+	static const char *const consequences[PROFILE_LOSSES] = {
+		[PROFILE_LOST_LOCKS] = "locks: waits or acquisitions are missing",
+		[PROFILE_LOST_THREADS] = "threads at a time: some are not seen",
+		[PROFILE_LOST_HELD] = "locks held by a thread: holders are missing",
+		[PROFILE_LOST_STACKS] = "stacks: some waits come without",
+		[PROFILE_LOST_SAMPLES] = "pairs of waiters and holders: some are missing",
+		[PROFILE_LOST_MODULES] = "files of code: some frames are without names",
+		[PROFILE_LOST_EDGES] = "orders of locks: circles may be missing",
+	};
+	size_t i;
+
+	for (i = 0; i < PROFILE_LOSSES; i++)
+		if (profile->lost[i] > 0)
+			fprintf(to, "\nNo room, %.0f times, for more %s.\n",
+				profile->lost[i], consequences[i]);
+}
+
 void print_profile(FILE *to, const struct profile *profile)
 {
 	size_t i;
@@ -162,16 +181,7 @@ void print_profile(FILE *to, const struct profile *profile)
 	print_table(to, profile);
 	print_pairs(to, &profile->locks);
 	print_pairs(to, &profile->conds);
-	if (profile->lost_waits > 0)
-		fprintf(to,
-			"\nThere were more locks than there is room for: %.0f waits "
-			"or acquisitions are missing.\n",
-			profile->lost_waits);
-	if (profile->lost_threads > 0)
-		fprintf(to,
-			"\nThere were more threads than there is room for; %d are "
-			"seen.\n",
-			PROFILE_THREADS);
+	print_losses(to, profile);
 	if (profile->ordered)
 		print_cycles(to, profile);
 }
