@@ -262,7 +262,7 @@ static void search(const struct cores_program *program, const struct options *op
 		}
 		if ((++steps & 0xfffff) == 0 && options->progress != NULL)
 			options->progress(options->context, visited_count(),
-					  now() - since, (struct expected){0});
+					  now() - since);
 		if (!is_new)
 			continue;
 		if (options->limit != 0 && visited_count() > options->limit) {

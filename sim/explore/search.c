@@ -46,7 +46,6 @@
 enum {
 	STACK = 1 << 18,   /* libdw, which names places, wants much */
 	CUT_RUNS = 100000, /* how long to look on where runs were cut */
-	PROBED = 16,	   /* one run of so many is for the estimate */
 };
 
 struct search *current_search;
@@ -403,7 +402,6 @@ static void start_over(struct search *s)
 	s->result->executions = s->result->blocked = 0;
 	graph_clear(&s->graph, s->program->threads);
 	s->guide = s->options->choices;
-	memset(&s->estimate, 0, sizeof(s->estimate));
 }
 
 static void stop_at_limit(struct search *s, const char *format, ...)
@@ -461,11 +459,8 @@ static void search_all(struct search *s)
 		}
 		if (s->cut && runs >= CUT_RUNS)
 			break;
-		if (s->options->progress != NULL && runs % 8192 == 0) {
-			estimate_more(s, runs / PROBED);
-			s->options->progress(s->options->context, runs, now() - start,
-					     estimate_runs(s));
-		}
+		if (s->options->progress != NULL && runs % 8192 == 0)
+			s->options->progress(s->options->context, runs, now() - start);
 	}
 	if (s->result->verdict == VERDICT_PASSED && s->cut)
 		stop_at_limit(s, "a thread took more than %d steps; %s%s", MAX_STEPS,
@@ -511,9 +506,7 @@ static void search_at_random(struct search *s)
 			break;
 		}
 		if (s->options->progress != NULL && runs % 8192 == 8191)
-			s->options->progress(
-				s->options->context, runs, now() - start,
-				(struct expected){(double)s->options->random, 0});
+			s->options->progress(s->options->context, runs, now() - start);
 	}
 	s->at_random = false;
 	s->result->unseen = random_unseen(s);

@@ -8,7 +8,6 @@
  *   accesses.c    races, and memory that is gone
  *   revisits.c    reads and writes, and all the graphs they lead to
  *   random.c      or one of these, by dice
- *   estimate.c    how many there will be
  *   admission.c   sections and their order
  *   token.c       an execution as text
  *   trace.c       and in words
@@ -123,11 +122,6 @@ struct search {
 	unsigned drops[MAX_DEPTH];   /* the turns at which that one gets the lowest */
 	unsigned turns, most_turns;  /* of this run, of the longest */
 
-	struct {
-		double probes, sum, squares;
-		uint64_t runs;
-	} estimate;
-
 	const char *guide; /* the execution to be repeated, or NULL */
 	char *record;	   /* the one being recorded, or NULL */
 	size_t recorded;
@@ -222,12 +216,6 @@ bool random_is_new(struct search *s);
 /* The chance that one more is, by Good and Turing: of those seen, the part that was
  * seen once. */
 double random_unseen(const struct search *s);
-
-/* estimate.c */
-
-/* Between two runs of the search: looks at others, until they are so many. */
-void estimate_more(struct search *s, uint64_t runs);
-struct expected estimate_runs(const struct search *s);
 
 /* admission.c */
 

@@ -197,36 +197,6 @@ static void keep_picture(void *context, const struct trace *trace, struct graph 
 	picture_make(&picture, trace, g, m);
 }
 
-/* A line that is written over and over on a terminal, and at times elsewhere. */
-
-enum { SELDOM = 30 }; /* seconds */
-static bool progress_shown;
-
-static void show_progress(void *context, uint64_t runs_done, double seconds,
-			  struct expected expected)
-{
-	static double last;
-	bool terminal = isatty(STDERR_FILENO);
-	char line[128];
-
-	(void)context;
-	if (seconds < last)
-		last = 0; /* another search */
-	if (seconds < last + (terminal ? 0.2 : SELDOM))
-		return;
-	last = seconds;
-	expected_print(expected, runs_done, seconds, line, sizeof(line));
-	fprintf(stderr, terminal ? "\r%-78s" : "%s\n", line);
-	progress_shown = terminal;
-}
-
-static void end_progress(void)
-{
-	if (progress_shown)
-		fprintf(stderr, "\r%78s\r", "");
-	progress_shown = false;
-}
-
 static void print_failure(const struct request *request, const struct subject *subject,
 			  const struct result *result)
 {
@@ -297,7 +267,6 @@ static bool check(const struct request *request, const struct subject *subject,
 		abandoned += result.blocked;
 		seconds += result.seconds;
 	} while (++times < request->repeat);
-	end_progress();
 	printf("%-24s %-20s %5s %11llu %9.3f  %s\n", request->name, subject->name,
 	       model_names[options.model], (unsigned long long)result.executions,
 	       result.seconds, verdict_name(result.verdict));
@@ -367,7 +336,6 @@ int main(int argc, char **argv)
 	struct request request = {
 		.options = {.keep_trace = true,
 			    .show = keep_picture,
-			    .progress = show_progress,
 			    .shorten = 2000,
 			    .smaller = "make the test smaller"},
 		.name = "program",

@@ -17,15 +17,13 @@ struct position {
 	const struct check_case *now;
 };
 
-static void progress(void *context, uint64_t runs, double seconds,
-		     struct expected expected)
+static void progress(void *context, uint64_t executions, double seconds)
 {
 	const struct position *at = context;
-	char line[128];
 
-	expected_print(expected, runs, seconds, line, sizeof(line));
-	show_progress(at->done, at->count, "%s, %s: %s", at->now->type->name,
-		      at->now->scenario->name, line);
+	show_progress(at->done, at->count, "%s, %s: %llu executions, %.0f/s",
+		      at->now->type->name, at->now->scenario->name,
+		      (unsigned long long)executions, (double)executions / seconds);
 }
 
 void explore_case(struct check_case *c, const struct request *request,
