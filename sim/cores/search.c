@@ -352,8 +352,7 @@ static void search_at_random(const struct cores_program *program,
 			return;
 		}
 		if (options->progress != NULL && run % 8192 == 8191)
-			options->progress(options->context, run, now() - since,
-					  (struct expected){(double)options->random, 0});
+			options->progress(options->context, run, now() - since);
 	}
 }
 
