@@ -4,6 +4,7 @@
 
 #include <sim/runtime.h>
 
+#include <stdio.h>
 #include <string.h>
 
 /* Those of the registry's locks. */
@@ -51,6 +52,26 @@ bool has_own_way(const struct lock_type *type)
 	return strcmp(type->name, type->base) == 0;
 }
 
+static uint64_t seen; /* in any execution of this search */
+
+void scenario_saw(uint64_t sights)
+{
+	seen |= sights;
+}
+
+/* A search to the end that never came to what it is about shows nothing. */
+static void check_sights(const struct scenario *scenario, struct result *result)
+{
+	uint64_t missed = scenario->sights & ~seen;
+
+	if (missed == 0 || result->verdict != VERDICT_PASSED)
+		return;
+	result->verdict = VERDICT_NOTHING;
+	snprintf(result->message, sizeof(result->message),
+		 "no execution comes to this: %s; look at what the scenario assumes",
+		 scenario->sight_names[__builtin_ctzll(missed)]);
+}
+
 void scenario_check(const struct scenario *scenario, const struct lock_type *type,
 		    int threads, int episodes, const struct options *options,
 		    struct result *result)
@@ -83,6 +104,9 @@ void scenario_check(const struct scenario *scenario, const struct lock_type *typ
 	sim_before_step = NULL;
 	sim_refuses = NULL;
 	sim_clock = NULL;
+	seen = 0;
 	explore(&program, options, result);
 	sim_before_step = NULL;
+	if (options->choices == NULL)
+		check_sights(scenario, result);
 }

@@ -41,7 +41,14 @@ struct scenario {
 	bool long_asleep; /* takes hours with a lock that sleeps as others do */
 	/* The locks that sleep and end it with three threads; NULL: none. */
 	bool (*three_asleep)(const struct lock_type *type);
+	/* What scenario_saw must have told of, a bit for each, when every execution was
+	 * explored; and their names. */
+	uint64_t sights;
+	const char *const *sight_names;
 };
+
+/* Called by `finished`: this execution came to these. */
+void scenario_saw(uint64_t sights);
 
 /* What more there is to a scenario for the core checker, sim/cores. */
 struct core_scenario {

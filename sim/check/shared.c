@@ -3,6 +3,7 @@
  * Scenarios of the mutex between processes: src/shared/lock.c and agents.c as they
  * are. Part of the simulated world, like scenario.c.
  */
+#include "shared_calls.h"
 #include "shared_world.h"
 
 /* Inside, as told by `result`: looks around, works, and leaves. */
@@ -43,20 +44,6 @@ static int lock(struct region_agent *me, const struct pawl_deadline *deadline)
 static void visit(int thread)
 {
 	work_inside(thread, lock(&world->agents[thread], NULL));
-}
-
-/* Nobody is told more often than somebody died. */
-static void at_the_end(void *argument)
-{
-	uint64_t deaths = 0;
-	int t;
-
-	(void)argument;
-	for (t = 0; t < LIVES; t++)
-		deaths += explore_final(&world->dead[t].raw);
-	if (world->told > deaths)
-		explore_fail(VERDICT_ASSERTION, "%d deaths, and %d reported", (int)deaths,
-			     (int)world->told);
 }
 
 /* processes: lock and unlock; first come, first served. */
@@ -579,5 +566,33 @@ const struct scenario shared_scenarios[] = {
 	 always, passes, four_agents, two_look_for_agents, at_the_end},
 	{"refused", "barriers over processes are refused", 2, 2, 1, 1, always, passes,
 	 nobody_dies, first_is_refused, at_the_end, .without_membarrier = true},
+	{"errors", "as users call it; one is killed at any step", 2, 2, 1, 1, always,
+	 passes, calls_one_dies, second_asks, calls_end,
+	 .sights = 1 << SAW_LOCKED | 1 << SAW_OWNER_DEAD, .sight_names = sight_names},
+	{"errors-try", "one is killed at any step, another tries", 2, 2, 1, 1, always,
+	 passes, calls_one_dies, second_tries, calls_end,
+	 .sights = 1 << SAW_LOCKED | 1 << SAW_OWNER_DEAD | 1 << SAW_BUSY,
+	 .sight_names = sight_names},
+	{"errors-lost", "nobody mends what a death left", 2, 2, 1, 1, always, passes,
+	 calls_one_dies, second_mends_nothing, calls_end,
+	 .sights = 1 << SAW_LOCKED | 1 << SAW_OWNER_DEAD | 1 << SAW_LOST,
+	 .sight_names = sight_names},
+	{"errors-timed", "one that holds another waits for a while", 2, 2, 1, 1, always,
+	 passes, calls_three_agents, second_holds_and_waits, calls_end,
+	 .sights = 1 << SAW_LOCKED | 1 << SAW_LATE | 1 << SAW_NO_AGENT,
+	 .sight_names = sight_names},
+	{"errors-agents", "one agent for two", 2, 2, 1, 1, always, passes,
+	 calls_one_agent, both_want_it, calls_end,
+	 .sights = 1 << SAW_LOCKED | 1 << SAW_NO_AGENT, .sight_names = sight_names},
+	{"errors-exit", "a thread exits, another detaches the region", 2, 2, 1, 1, always,
+	 passes, calls_together, second_detaches, calls_end,
+	 .sights = 1 << SAW_LOCKED | 1 << SAW_OWNER_DEAD | 1 << SAW_BUSY |
+		   1 << SAW_HELD_AT_DETACH | 1 << SAW_DETACHED,
+	 .sight_names = sight_names},
+	{"errors-fork", "one forks inside", 2, 2, 1, 1, always, passes,
+	 calls_three_agents, first_forks, calls_end,
+	 .sights = 1 << SAW_LOCKED | 1 << SAW_BUSY, .sight_names = sight_names},
+	{"errors-three", "as errors, and one tries", 3, 3, 1, 1, always, passes,
+	 calls_one_dies, others_ask_and_try, calls_end, .takes_hours = true},
 	{.name = NULL},
 };

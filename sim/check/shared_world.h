@@ -24,12 +24,14 @@ enum { THREADS = 3, LIVES = THREADS + 1, AGENTS = THREADS + 1, FIRST_NAME = 2 };
 
 static struct world {
 	struct region_mutex mutex;
+	struct region_mutex second; /* of shared_calls.h */
 	struct region_agent agents[AGENTS];
 	struct region_entry entry;
 	pawl_atomic64 fenced;
 	pawl_atomic64 claims;
 	pawl_atomic64 dead[LIVES];
 	pawl_atomic64 held; /* thread 0 has it, and the others may come */
+	pawl_atomic64 work; /* written inside, to die before */
 
 	/* Plain, under the mutex. */
 	uint64_t inside; /* who is, plus 1; left by one that dies there */
@@ -94,6 +96,13 @@ OUTSIDE enum pawl_wake pawl_os_sleep_shared(const pawl_atomic64 *word, uint32_t 
 	return PAWL_LOOK;
 }
 
+OUTSIDE static void be_gone(int thread)
+{
+	sim_exchange(&world->dead[thread].raw, 1, SIM_ACQ_REL);
+	sim_fetch_add(&world->entry.wakes.raw, 1, SIM_ACQ_REL);
+	sim_wake(&world->entry.wakes.raw);
+}
+
 OUTSIDE static void perhaps_die(void)
 {
 	int me = explore_thread();
@@ -102,20 +111,17 @@ OUTSIDE static void perhaps_die(void)
 	    !sim_one_in(2))
 		return;
 	lives[me].dying = true;
-	sim_exchange(&world->dead[me].raw, 1, SIM_ACQ_REL);
-	sim_fetch_add(&world->entry.wakes.raw, 1, SIM_ACQ_REL);
-	sim_wake(&world->entry.wakes.raw);
+	be_gone(me);
 	_longjmp(lives[me].end, 1);
 }
 
 /* The region. */
 
-static void set_up_for(unsigned mortals, unsigned agents)
+static void set_up_in(struct world *memory, unsigned mortals, unsigned agents)
 {
 	uint64_t t;
 
-	world = explore_allocate(sizeof(*world), 128);
-	explore_label(world, "region");
+	world = memory;
 	region = (struct region){
 		.fenced = &world->fenced,
 		.claims = &world->claims,
@@ -134,16 +140,44 @@ static void set_up_for(unsigned mortals, unsigned agents)
 	sim_before_step = mortals != 0 ? perhaps_die : NULL;
 }
 
+static void set_up_for(unsigned mortals, unsigned agents)
+{
+	struct world *memory = explore_allocate(sizeof(*memory), 128);
+
+	explore_label(memory, "region");
+	set_up_in(memory, mortals, agents);
+}
+
 /* Runs until the end, or until it is killed. */
-static void run(void (*what)(int thread), int thread)
+static void live(void (*what)(int thread), int thread)
 {
 	if (_setjmp(lives[thread].end) == 0) {
-		if (thread < (int)region.agent_count)
-			pawl_store_release(&world->agents[thread].who,
-					   (uint64_t)thread + FIRST_NAME); /* [W] */
 		lives[thread].born = true;
 		what(thread);
 	}
+}
+
+/* The same, with an agent. */
+static void run(void (*what)(int thread), int thread)
+{
+	if (thread < (int)region.agent_count)
+		pawl_store_release(&world->agents[thread].who,
+				   (uint64_t)thread + FIRST_NAME); /* [W] */
+	live(what, thread);
+}
+
+/* Nobody is told more often than somebody died. */
+static void at_the_end(void *argument)
+{
+	uint64_t deaths = 0;
+	int t;
+
+	(void)argument;
+	for (t = 0; t < LIVES; t++)
+		deaths += explore_final(&world->dead[t].raw);
+	if (world->told > deaths)
+		explore_fail(VERDICT_ASSERTION, "%d deaths, and %d reported", (int)deaths,
+			     (int)world->told);
 }
 
 #endif /* CHECK_SHARED_WORLD_H */

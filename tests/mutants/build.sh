@@ -41,6 +41,11 @@ for source in $sources; do
 done
 if [ -e "$root/sim/check/$lock.c" ]; then
 	line= name=$lock
+	# The scenarios of shared include this one, as <shared/shared.c>.
+	if [ -e "$overlay/src/shared/shared.c" ]; then
+		mkdir -p "$overlay/shared"
+		mv "$overlay/src/shared/shared.c" "$overlay/shared/"
+	fi
 	cp "$root/sim/check/$lock.c" "$overlay/src/check/check_$lock.c"
 	flags="$flags -I $root/sim/check -D${lock}_types=sim_loaded_locks"
 	flags="$flags -D${lock}_scenarios=sim_loaded_scenarios"

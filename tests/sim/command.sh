@@ -64,6 +64,7 @@ says out 'hemlock.h:.*HERE'
 # At random: the same seed finds the same, and a failure is repeated by its token.
 expect 0 mcs --scenario sections --threads 3 --random 5000
 says out ' 66 .* no failure seen$'
+expect 0 shared --scenario errors-three --random 5000
 expect 1 hemlock-ah --scenario destroy --random 1000 --seed 3
 cp out first
 expect 1 hemlock-ah --scenario destroy --random 1000 --seed 3

@@ -144,4 +144,18 @@
 #define pawl_depot_take_word	 sim_depot_take_word
 #define pawl_depot_put_word	 sim_depot_put_word
 
+/* What sim/check/shared_calls.h has of the mutex between processes. */
+#define pawl_os_process		     sim_os_process
+#define pawl_os_thread_name	     sim_os_thread_name
+#define pawl_os_barrier_all_prepare  sim_os_barrier_all_prepare
+#define pawl_shared_enlist	     sim_shared_enlist
+#define pawl_shared_delist	     sim_shared_delist
+#define pawl_shared_leave	     sim_shared_leave
+#define pawl_shared_forked	     sim_shared_forked
+#define pawl_shared_mutex_lock	     sim_shared_mutex_lock
+#define pawl_shared_mutex_trylock    sim_shared_mutex_trylock
+#define pawl_shared_mutex_timedlock  sim_shared_mutex_timedlock
+#define pawl_shared_mutex_unlock     sim_shared_mutex_unlock
+#define pawl_shared_mutex_consistent sim_shared_mutex_consistent
+
 #endif /* PAWL_BACKEND_NAMES_H */
