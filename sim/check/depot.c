@@ -14,6 +14,7 @@ enum { WORDS = 2, SLOTS = 64 + 2 };
 static struct world {
 	struct pawl_slots slots;
 	pawl_atomic64 words[WORDS], summary[1];
+	pawl_atomic64 ready;
 	uint64_t uses[SLOTS]; /* plain: by whoever has it */
 } * world;
 
@@ -39,15 +40,46 @@ static void set_up_words(void *argument)
 	set_up_for(SLOTS);
 }
 
-/* Takes up to n, uses them, and puts them back. */
-static void borrow(size_t n)
+static void set_up_full(void *argument)
+{
+	(void)argument;
+	set_up_for(64);
+}
+
+/* What there was before: memory is all zero at first, so the first thread makes it, and
+ * the others come when it is there. */
+static void begin_with(int thread, uint64_t word, uint64_t summary)
+{
+	if (thread != 0) {
+		pawl_await_ne_acquire(&world->ready, 0,
+				      PAWL_SPIN); /* [B] pairs with [A] */
+		return;
+	}
+	/* Relaxed: before the release of all of it. */
+	pawl_store_relaxed(&world->words[0], word);
+	pawl_store_relaxed(&world->summary[0], summary);
+	pawl_store_relaxed(&world->slots.fresh, 1);
+	pawl_store_relaxed(&world->slots.made, 1);
+	pawl_store_release(&world->ready, 1); /* [A] pairs with [B] */
+}
+
+static void use(const uint32_t *slots, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		world->uses[slots[i]]++;
+	pawl_depot_put(&world->slots, slots, n, false);
+}
+
+/* Takes up to n, uses them, and puts them back. Returns how many. */
+static size_t borrow(size_t n)
 {
 	uint32_t mine[2];
-	size_t count = pawl_depot_take(&world->slots, mine, n), i;
+	size_t count = pawl_depot_take(&world->slots, mine, n);
 
-	for (i = 0; i < count; i++)
-		world->uses[mine[i]]++;
-	pawl_depot_put(&world->slots, mine, count, false);
+	use(mine, count);
+	return count;
 }
 
 /* borrow: all take one and put it back. words: who comes while the first word's slots
@@ -71,6 +103,41 @@ static void again_thread(void *argument, int thread)
 	(void)argument, (void)thread;
 	borrow(1);
 	borrow(1);
+}
+
+/* arrived: who finds nothing, and then that all new slots have arrived, finds the one
+ * that the other has left. See take_untrimmed in slots.c. */
+static void arrived_thread(void *argument, int thread)
+{
+	(void)argument;
+	if (borrow(1) == 0 && pawl_depot_complete(&world->slots) && borrow(1) == 0)
+		explore_fail(VERDICT_ASSERTION,
+			     "thread %d misses a slot that has arrived", thread);
+}
+
+/* torn: in the child of a fork the summary may not show what is there. Who has mended
+ * finds one of two. */
+static void torn_thread(void *argument, int thread)
+{
+	(void)argument;
+	begin_with(thread, 3, 0);
+	pawl_depot_mend(&world->slots);
+	if (borrow(1) == 0)
+		explore_fail(VERDICT_ASSERTION, "thread %d misses a slot that it mended",
+			     thread);
+}
+
+/* idle: the first has all of a word to itself, or nothing. */
+static void idle_thread(void *argument, int thread)
+{
+	(void)argument;
+	begin_with(thread, ~(uint64_t)0, 1);
+	if (thread > 0) {
+		borrow(1);
+	} else if (pawl_depot_take_word(&world->slots, 0)) {
+		world->uses[0]++;
+		pawl_depot_put_word(&world->slots, 0, false);
+	}
 }
 
 /* All that was made is there, and the summary shows it (I2). */
@@ -107,5 +174,11 @@ const struct scenario depot_scenarios[] = {
 	 always, passes, set_up_words, borrow_thread, is_whole},
 	{"again", "threads take slots and put them back, twice", 2, 2, 1, 1, always,
 	 passes, set_up, again_thread, is_whole},
+	{"arrived", "who finds that all have arrived finds one", 2, 2, 1, 1, always,
+	 passes, set_up, arrived_thread, is_whole},
+	{"torn", "who mends what a fork has torn finds a slot", 2, 2, 1, 1, always,
+	 passes, set_up, torn_thread, is_whole},
+	{"idle", "one takes a word while others borrow from it", 2, 0, 1, 1, always,
+	 passes, set_up_full, idle_thread, is_whole},
 	{.name = NULL},
 };
