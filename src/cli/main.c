@@ -19,7 +19,7 @@ static const struct command {
 	 profile_main},
 	{"top", "the same, once a second while it runs", top_main},
 #endif
-	{"report", "a page of plots from what bench, sim and try measured", report_main},
+	{"report", "a page from what bench, sim, try and profile measured", report_main},
 	{"try", "find the best lock for a program of yours", try_main},
 #ifdef PAWL_SIM
 	{"check", "prove locks right, on every execution of a few threads", check_main},

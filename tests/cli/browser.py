@@ -65,9 +65,35 @@ class Browser:
     def console(self):
         return self.call("POST", self.session + "/se/log", {"type": "browser"})
 
-    def screenshot(self, path):
-        """All of the page, not only what a window would show."""
-        picture = self.devtools("Page.captureScreenshot", captureBeyondViewport=True)
+    def middle(self, query):
+        """Of the first such element, which is brought into sight."""
+        return self.ask(f"""
+            const part = document.querySelector({json.dumps(query)});
+            part.scrollIntoView({{block: 'center', inline: 'center', behavior: 'instant'}});
+            const r = part.getBoundingClientRect();
+            return [(r.left + r.right) / 2, (r.top + r.bottom) / 2];""")
+
+    def point(self, query, beside=0):
+        x, y = self.middle(query)
+        self.devtools("Input.dispatchMouseEvent", type="mouseMoved", x=x + beside, y=y)
+
+    def click(self, query):
+        x, y = self.middle(query)
+        for what in "mousePressed", "mouseReleased":
+            self.devtools("Input.dispatchMouseEvent", type=what, x=x, y=y, button="left",
+                          clickCount=1)
+
+    def press(self, key):
+        for what in "keyDown", "keyUp":
+            self.devtools("Input.dispatchKeyEvent", type=what, key=key)
+
+    def print(self):
+        """The page as PDF."""
+        return base64.b64decode(self.devtools("Page.printToPDF", printBackground=True)["data"])
+
+    def screenshot(self, path, whole=True):
+        """All of the page, or only what a window would show."""
+        picture = self.devtools("Page.captureScreenshot", captureBeyondViewport=whole)
         with open(path, "wb") as file:
             file.write(base64.b64decode(picture["data"]))
 

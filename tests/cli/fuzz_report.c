@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Spoilt files for pawl report: takes documents as bench, sim and try write them,
+ * Spoilt files for pawl report: takes documents as bench, sim, profile and try write them,
  * changes a few of their values, and reads, draws and compares what comes of
  * that. Whatever the file says, it is refused in one line or shown; and what is
  * shown has no number that is none.
@@ -32,28 +32,53 @@ enum { SEEDS_MAX = 16, RESULTS_KEPT = 12, CASES_PER_CHILD = 250, PATIENCE_S = 20
 /* Seeds. */
 
 static const char *const written[] = {
-	"{\"schema\": 1, \"tool\": \"bench\", \"context\": {\"cpu\": \"a\", \"cpus\": 2,"
-	"\"date\": \"d\", \"command\": [\"pawl\", \"bench\"], \"noise\": {\"load\": 1}},"
-	"\"results\": ["
-	"{\"workload\": \"mutex\", \"lock\": \"tas\", \"threads\": 1, \"cs\": 1,"
-	"\"ncs\": 0, \"unit\": \"ops/s\", \"better\": \"more\", \"samples\": [3, 4, 5],"
-	"\"fairness\": 1, \"figures\": {\"per_lock\": 8}, \"wait_ns\": {\"p50\": 23,"
-	"\"p99\": 35, \"p999\": 87, \"max\": 611}, \"cpu_ns_per_op\": 7.5},"
-	"{\"workload\": \"mutex\", \"lock\": \"tas\", \"threads\": 2, \"cs\": 1,"
-	"\"ncs\": 0, \"samples\": [1, 2, 3], \"fairness\": 0.5,"
-	"\"figures\": {\"per_lock\": 8}},"
-	"{\"workload\": \"mutex\", \"lock\": \"pthread\", \"threads\": 2, \"cs\": 1,"
-	"\"ncs\": 0, \"samples\": [7, 8, 9], \"fairness\": null, \"figures\": {}}]}",
-	"{\"schema\": 1, \"tool\": \"sim\", \"context\": {\"machine\": \"m\"},"
-	"\"results\": ["
-	"{\"workload\": \"mutex\", \"lock\": \"mcs\", \"threads\": 1, \"cs\": 1,"
-	"\"ncs\": 0, \"machine\": \"m\", \"samples\": [1e6], \"fairness\": 1,"
-	"\"per_episode\": {\"misses\": 1, \"invalidations\": 2, \"remote_misses\": 0,"
-	"\"rmw\": 1}},"
-	"{\"workload\": \"mutex\", \"lock\": \"mcs\", \"threads\": 10, \"cs\": 1,"
-	"\"ncs\": 0, \"machine\": \"m\", \"samples\": [1e7], \"fairness\": 1,"
-	"\"per_episode\": {\"misses\": 6, \"invalidations\": 5, \"remote_misses\": 1,"
-	"\"rmw\": 2}}]}",
+	"{\"schema\": 1, \"tool\": \"bench\", \"context\": {\"pawl\": \"0\", "
+	"\"machine\": \"m\", \"cpu\": \"a\", \"cpus\": 2, \"kernel\": \"k\", "
+	"\"compiler\": \"c\", \"date\": \"2026-01-02T03:04:05Z\", \"load\": 0, "
+	"\"command\": [\"pawl\", \"bench\"], \"seed\": 1, \"noise\": {\"load_before\": "
+	"1, \"load_after\": 1, \"steal_percent\": 0, \"governor\": null}}, "
+	"\"results\": [{\"workload\": \"mutex\", \"lock\": \"tas\", \"threads\": 1, "
+	"\"cs\": 1, \"ncs\": 0, \"seconds\": 1, \"unit\": \"ops/s\", \"better\": "
+	"\"more\", \"median\": 1, \"interval\": {\"low\": 1, \"high\": 1, "
+	"\"confidence\": 1}, \"samples\": [3, 4, 5], \"spread\": 0, "
+	"\"median_ops_per_s\": 1, \"fairness\": 0.5, \"cpu_ns_per_op\": 7.5, "
+	"\"context_switches_per_s\": null, \"steal_percent\": 0, \"figures\": "
+	"{\"hit_percent\": 8}, \"spreads\": {\"fairness\": {\"low\": 0, \"high\": 1, "
+	"\"confidence\": 0.9, \"samples\": [0, 1]}, \"figures\": {\"hit_percent\": "
+	"{\"low\": 7, \"high\": 9, \"confidence\": 0.9, \"samples\": [7, 8, 9]}}}, "
+	"\"wait_ns\": {\"p50\": 23, \"p99\": 35, \"p999\": 87, \"max\": 611}}, "
+	"{\"workload\": \"mutex\", \"lock\": \"tas\", \"threads\": 2, \"cs\": 1, "
+	"\"ncs\": 0, \"seconds\": 1, \"unit\": \"ops/s\", \"better\": \"more\", "
+	"\"median\": 1, \"interval\": {\"low\": 1, \"high\": 1, \"confidence\": 1}, "
+	"\"samples\": [1, 2, 3], \"spread\": 0, \"median_ops_per_s\": 1, \"fairness\": "
+	"0.5, \"cpu_ns_per_op\": 7.5, \"context_switches_per_s\": null, "
+	"\"steal_percent\": 0, \"figures\": {\"hit_percent\": 8}}, {\"workload\": "
+	"\"mutex\", \"lock\": \"pthread\", \"threads\": 2, \"cs\": 1, \"ncs\": 0, "
+	"\"seconds\": 1, \"unit\": \"ops/s\", \"better\": \"more\", \"median\": 1, "
+	"\"interval\": {\"low\": 1, \"high\": 1, \"confidence\": 1}, \"samples\": [7, "
+	"8, 9], \"spread\": 0, \"median_ops_per_s\": 1, \"fairness\": null, "
+	"\"cpu_ns_per_op\": 7.5, \"context_switches_per_s\": null, \"steal_percent\": "
+	"0, \"figures\": {}}]}",
+	"{\"schema\": 1, \"tool\": \"sim\", \"context\": {\"version\": \"0\", "
+	"\"preset\": \"max\", \"machine\": \"m\", \"cpus\": 4, \"protocol\": \"mesi\", "
+	"\"seed\": 1, \"runs\": 1, \"episodes\": 5, \"homes\": \"h\", \"placement\": "
+	"\"p\"}, \"results\": [{\"workload\": \"mutex\", \"lock\": \"mcs\", "
+	"\"threads\": 1, \"cs\": 1, \"ncs\": 0, \"machine\": \"m\", "
+	"\"median_ops_per_s\": 1000000.0, \"samples\": [1000000.0], \"fairness\": 1, "
+	"\"per_episode\": {\"misses\": 1, \"invalidations\": 2, \"remote_misses\": 0, "
+	"\"rmw\": 1}}, {\"workload\": \"mutex\", \"lock\": \"mcs\", \"threads\": 10, "
+	"\"cs\": 1, \"ncs\": 0, \"machine\": \"m\", \"median_ops_per_s\": 10000000.0, "
+	"\"samples\": [10000000.0], \"fairness\": 1, \"per_episode\": {\"misses\": 10, "
+	"\"invalidations\": 2, \"remote_misses\": 0, \"rmw\": 1}}]}",
+	"{\"schema\": 1, \"tool\": \"profile\", \"command\": [\"pigz\"], \"wall_s\": "
+	"1.5, \"processes\": 1, \"locks\": [{\"name\": \"alpha\", \"kind\": \"mutex\", "
+	"\"locks\": 1, \"waits\": 20, \"wait_ns\": 400000000.0, \"longest_ns\": "
+	"20000000.0, \"histogram\": [[1024, 3], [4096, 2]], \"stacks\": [{\"waits\": "
+	"20, \"wait_ns\": 400000000.0, \"waiter\": [{\"function\": \"f\", \"file\": "
+	"\"a/b.c\", \"line\": 3, \"module\": null}, {\"function\": \"main\", \"file\": "
+	"null, \"line\": 0, \"module\": \"m\"}], \"holder\": [{\"function\": \"main\", "
+	"\"file\": null, \"line\": 0, \"module\": \"m\"}]}]}], \"conds\": [], "
+	"\"timeline\": [[0.5, 0.1], [1, 0.4]], \"lost\": {\"locks\": 0}}",
 	"{\"schema\": 1, \"tool\": \"try\", \"context\": {\"command\": [\"pawl\","
 	"\"try\", \"--\", \"pigz\"]}, \"results\": ["
 	"{\"workload\": \"try\", \"lock\": \"glibc\", \"wall_s\": {\"samples\": [1, 2]},"
@@ -331,24 +356,45 @@ static bool has_odd_number(const char *text)
 
 /* A case. */
 
+static void check_text(char *page, size_t size)
+{
+	json_t *text = json_stringn(page, size); /* checks that it is UTF-8 */
+	char *script = strstr(page, "<script>\n");
+
+	if (text == NULL)
+		complain("the page is not UTF-8:\n%s", strstr(page, "<h1>"));
+	if (script != NULL) /* which is always the same */
+		*script = '\0';
+	if (has_odd_number(page))
+		complain("not a number on the page:\n%s", strstr(page, "<h1>"));
+	json_decref(text);
+	free(page);
+}
+
 static void check_page(const struct report *report)
 {
 	char *page;
 	size_t size;
 	FILE *out = open_memstream(&page, &size);
-	json_t *text;
 
 	if (out == NULL)
 		complain("out of memory");
 	write_page(out, report);
 	fclose(out);
-	if (has_odd_number(page))
-		complain("not a number on the page:\n%s", strstr(page, "<h1>"));
-	text = json_stringn(page, size); /* checks that, too */
-	if (text == NULL)
-		complain("the page is not UTF-8:\n%s", strstr(page, "<h1>"));
-	json_decref(text);
-	free(page);
+	check_text(page, size);
+}
+
+static void check_difference(const struct report *old, const struct report *new)
+{
+	static char *page; /* static: longjmp() leaves them alone */
+	static size_t size;
+	FILE *out = open_memstream(&page, &size);
+
+	if (out == NULL)
+		complain("out of memory");
+	report_diff(old, new, out);
+	fclose(out);
+	check_text(page, size);
 }
 
 static void run_case(uint64_t number)
@@ -372,7 +418,7 @@ static void run_case(uint64_t number)
 		if (is_comparing) {
 			list[0] = paths[1];
 			reports[1] = read_report(list, 1);
-			report_diff(&reports[0], &reports[1]);
+			check_difference(&reports[0], &reports[1]);
 			free_report(&reports[1]);
 		} else {
 			check_page(&reports[0]);

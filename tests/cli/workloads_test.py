@@ -116,7 +116,7 @@ class WorkloadsTest(command.CommandTest):
         self.assertGreater(3 * rates[2][0], rates[2][1])
         for share in "0 %", "0.1 %", "50 %", "100 %":
             self.assertIn(f"rwlock, 2 threads, writes {share}\n", done.stdout)
-        self.assertIn("rwlock, cs 1, ncs 0, writes 0.1 %",
+        self.assertIn("rwlock, 1 step in, none out, 0.1 % writes",
                       self.read_report("r.json"))
 
     def read_report(self, name):

@@ -230,7 +230,7 @@ static void print_sentence(const struct row *rows, size_t n)
 		return;
 	}
 	if (least_confidence(rows, n) <= 0) {
-		printf(": too few runs to rank; 5 of each are enough\n");
+		printf(": too few runs to rank; 6 of each are enough\n");
 		return;
 	}
 	printf(": %s %s", rows[0].cell->subject->name,
@@ -450,14 +450,49 @@ static json_t *describe_figures(const struct workload *workload,
 	return figures;
 }
 
-static json_t *describe_samples(const struct bench_cell *cell)
+static json_t *describe_samples(const double *values, size_t count)
 {
 	json_t *samples = json_array();
 	size_t i;
 
-	for (i = 0; i < cell->runs; i++)
-		json_array_append_new(samples, json_real(cell->samples[i].value));
+	for (i = 0; i < count; i++)
+		json_array_append_new(samples, json_real(values[i]));
 	return samples;
+}
+
+/* What the runs say of the figure `name`, unless one of them has none. */
+static void add_spread(json_t *spreads, const char *name, const struct bench_cell *cell,
+		       size_t offset)
+{
+	double *values = column(cell, offset);
+	struct interval interval = median_interval(values, cell->runs);
+	bool all = true;
+	size_t i;
+
+	for (i = 0; i < cell->runs; i++)
+		all &= isfinite(values[i]);
+	if (all)
+		json_object_set_new(spreads, name,
+				    json_pack("{s:f, s:f, s:f, s:o}", "low", interval.low,
+					      "high", interval.high, "confidence",
+					      interval.confidence, "samples",
+					      describe_samples(values, cell->runs)));
+	free(values);
+}
+
+static json_t *describe_spreads(const struct workload *workload,
+				const struct bench_cell *cell)
+{
+	json_t *spreads = json_object(), *figures = json_object();
+	size_t f;
+
+	add_spread(spreads, "fairness", cell, COLUMN(fairness));
+	add_spread(spreads, "cpu_ns_per_op", cell, COLUMN(cpu_ns));
+	add_spread(spreads, "context_switches_per_s", cell, COLUMN(switches));
+	for (f = 0; f < WORKLOAD_FIGURES && workload->figures[f] != NULL; f++)
+		add_spread(figures, workload->figures[f], cell, COLUMN(figures[f]));
+	json_object_set_new(spreads, "figures", figures);
+	return spreads;
 }
 
 json_t *describe_setting(const struct bench_setting *setting)
@@ -470,6 +505,7 @@ static json_t *describe_row(const struct bench_part *part, const struct row *row
 {
 	const struct bench_cell *cell = row->cell;
 	const struct workload *workload = part->workload;
+	double *values = column(cell, COLUMN(value));
 	json_t *result = json_pack(
 		"{s:s, s:s, s:i, s:I, s:I, s:f, s:s, s:s, s:f, s:{s:f, s:f, s:f}, s:o}",
 		"workload", workload->name, "lock", cell->subject->name, "threads",
@@ -478,8 +514,9 @@ static json_t *describe_row(const struct bench_part *part, const struct row *row
 		workload->unit, "better", workload->less_is_better ? "less" : "more",
 		"median", row->value.median, "interval", "low", row->value.low, "high",
 		row->value.high, "confidence", row->value.confidence, "samples",
-		describe_samples(cell));
+		describe_samples(values, cell->runs));
 
+	free(values);
 	if (part->shape.capacity > 0)
 		json_object_update_new(
 			result, json_pack("{s:I, s:I}", "producers",
@@ -502,6 +539,7 @@ static json_t *describe_row(const struct bench_part *part, const struct row *row
 	json_object_set_new(result, "steal_percent",
 			    json_real(steal_percent(cell->ticks)));
 	json_object_set_new(result, "figures", describe_figures(workload, cell));
+	json_object_set_new(result, "spreads", describe_spreads(workload, cell));
 	if (cell->timed)
 		json_object_set_new(result, "wait_ns", describe_waits(&cell->waits));
 	return result;

@@ -5,10 +5,10 @@
  * the same program, on the same machine, differ by that much.
  */
 #include "cli/common/options.h"
-#include "cli/report/report.h"
-#include "cli/report/plot.h"
+#include "cli/report/matrix.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double least_difference = 0.02;
@@ -16,12 +16,27 @@ static const double least_difference = 0.02;
 /* With less, from fewer than 5 runs, nothing is said. */
 static const double least_confidence = 0.9;
 
-struct tally {
-	size_t compared, better, worse, unsure;
+enum verdict { BETTER, WORSE, OTHER }; /* OTHER: changed, and neither is better */
+
+static const char *const verdicts[] = {"better", "worse", "changed"};
+
+/* A figure, or the trouble that a lock is in, that is not what it was. */
+struct change {
+	enum verdict verdict;
+	const struct report_panel *panel;
+	const struct report_result *result;
+	struct report_figure figure; /* without a title: trouble */
+	struct interval old, new;
 };
 
-static const struct report_panel *find_panel(const struct report *report,
-					     const char *title)
+struct tally {
+	size_t compared, unsure;
+	size_t verdicts[OTHER + 1];
+	size_t count;
+	struct change *changes;
+};
+
+const struct report_panel *find_panel(const struct report *report, const char *title)
 {
 	size_t i;
 
@@ -31,40 +46,25 @@ static const struct report_panel *find_panel(const struct report *report,
 	return NULL;
 }
 
-static const struct report_result *find_result(const struct report *report,
-					       const char *title,
-					       const struct report_result *like)
+static const struct report_result *find_like(const struct report *report,
+					     const char *title,
+					     const struct report_result *like)
 {
 	const struct report_panel *panel = find_panel(report, title);
-	size_t i;
 
-	for (i = 0; panel != NULL && i < panel->count; i++)
-		if (panel->results[i].threads == like->threads &&
-		    strcmp(panel->results[i].lock, like->lock) == 0)
-			return &panel->results[i];
-	return NULL;
+	return panel != NULL ? find_result(panel, like->lock, like->threads) : NULL;
 }
 
-static void print_change(const struct report_panel *panel,
-			 const struct report_result *result,
-			 const struct report_figure *figure, struct interval old,
-			 struct interval new, bool is_worse)
+static void add_change(struct tally *tally, struct change change)
 {
-	struct interval times = interval_ratio(new, old);
-	char before[NUMBER_BYTES], after[NUMBER_BYTES];
+	struct change *grown = reallocarray(tally->changes, tally->count + 1,
+					    sizeof(*grown));
 
-	format_number(old.median, before);
-	format_number(new.median, after);
-	printf("%s: %s, ", is_worse ? "worse" : "better", panel->title);
-	if (result->threads > 0)
-		printf("%d thread%s, ", result->threads, result->threads == 1 ? "" : "s");
-	printf("%s: %s%s%s, from %s to %s", result->lock, figure->title,
-	       figure->unit != NULL ? " in " : "",
-	       figure->unit != NULL ? figure->unit : "", before, after);
-	if (isfinite(times.median))
-		printf(", %.2f (%.2f to %.2f) times", times.median, times.low,
-		       times.high);
-	printf("\n");
+	if (grown == NULL)
+		give_up("out of memory");
+	tally->changes = grown;
+	grown[tally->count++] = change;
+	tally->verdicts[change.verdict]++;
 }
 
 /* Simulations have no noise: the same input gives the same figures. */
@@ -74,28 +74,43 @@ static bool is_sure(const struct report_panel *panel, struct interval value)
 	       value.confidence >= least_confidence;
 }
 
+bool is_changed(struct interval old, struct interval new,
+		const struct report_figure *figure)
+{
+	double difference = fabs(new.median - old.median);
+
+	return intervals_differ(old, new) &&
+	       difference > least_difference * fabs(old.median) &&
+	       difference > figure->least;
+}
+
 static void compare_figure(const struct report_panel *panel,
 			   const struct report_result *before,
 			   const struct report_result *after,
 			   const struct report_figure *figure, struct tally *tally)
 {
-	struct interval old, new;
-	bool is_worse;
+	struct change change = {
+		.verdict = OTHER, .panel = panel, .result = after, .figure = *figure};
 
-	if (!find_figure(before, figure, &old) || !find_figure(after, figure, &new))
+	/* Of waits, one run is timed: nobody knows how they vary. */
+	if (figure->group != NULL && strcmp(figure->group, "wait_ns") == 0)
+		return;
+	if (!find_figure(before, figure, &change.old) ||
+	    !find_figure(after, figure, &change.new))
 		return;
 	tally->compared++;
-	if (!is_sure(panel, old) || !is_sure(panel, new)) {
+	if (!is_sure(panel, change.old) || !is_sure(panel, change.new)) {
 		tally->unsure++;
 		return;
 	}
-	if (!intervals_differ(old, new) ||
-	    fabs(new.median - old.median) <= least_difference * fabs(old.median))
+	if (!is_changed(change.old, change.new, figure))
 		return;
-	is_worse = (new.median > old.median) == figure->less_is_better;
-	tally->worse += is_worse;
-	tally->better += !is_worse;
-	print_change(panel, after, figure, old, new, is_worse);
+	if (!figure->is_neither)
+		change.verdict = (change.new.median > change.old.median) ==
+						 figure->less_is_better
+					 ? WORSE
+					 : BETTER;
+	add_change(tally, change);
 }
 
 /* Worse than any figure. */
@@ -103,50 +118,103 @@ static void compare_trouble(const struct report_panel *panel,
 			    const struct report_result *before,
 			    const struct report_result *after, struct tally *tally)
 {
-	const char *trouble = trouble_of(after);
+	bool was = trouble_of(before) != NULL, is = trouble_of(after) != NULL;
+	struct change change = {
+		.verdict = is ? WORSE : BETTER, .panel = panel, .result = after};
 
-	if (trouble == NULL && trouble_of(before) == NULL)
-		return;
-	tally->compared++;
-	if (trouble != NULL && trouble_of(before) == NULL) {
-		tally->worse++;
-		printf("worse: %s, %s: %s\n", panel->title, after->lock, trouble);
-	} else if (trouble == NULL) {
-		tally->better++;
-		printf("better: %s, %s: no more trouble\n", panel->title, after->lock);
-	}
+	tally->compared += was || is;
+	if (was != is)
+		add_change(tally, change);
 }
 
 static void compare_panel(const struct report *old, const struct report_panel *panel,
 			  struct tally *tally, size_t *missing)
 {
-	static const struct report_figure counted[] = {
-		{.group = "per_episode",
-		 .key = "misses",
-		 .title = "misses per episode",
-		 .less_is_better = true},
-		{.group = "per_episode",
-		 .key = "invalidations",
-		 .title = "invalidations per episode",
-		 .less_is_better = true},
-	};
-	struct report_figure figure = main_figure(panel);
-	size_t i, j;
+	struct report_figure figures[1 + REPORT_FIGURES] = {main_figure(panel)};
+	size_t i, j, count = 1 + more_figures(panel, figures + 1);
 
 	for (i = 0; i < panel->count; i++) {
 		const struct report_result *after = &panel->results[i];
-		const struct report_result *before = find_result(old, panel->title,
-								 after);
+		const struct report_result *before = find_like(old, panel->title, after);
 
 		if (before == NULL) {
 			(*missing)++;
 			continue;
 		}
 		compare_trouble(panel, before, after, tally);
-		compare_figure(panel, before, after, &figure, tally);
-		for (j = 0; j < sizeof(counted) / sizeof(counted[0]); j++)
-			compare_figure(panel, before, after, &counted[j], tally);
+		for (j = 0; j < count; j++)
+			compare_figure(panel, before, after, &figures[j], tally);
 	}
+}
+
+/* What changed of a lock, in words; the same for terminal and page. */
+enum { CHANGE_BYTES = 600 };
+static void describe_change(const struct change *change, char text[CHANGE_BYTES])
+{
+	const struct report_figure *figure = &change->figure;
+	struct interval times = interval_ratio(change->new, change->old);
+	char before[VALUE_BYTES], after[VALUE_BYTES], ratio[100] = "";
+	const char *trouble = trouble_of(change->result);
+
+	if (figure->title == NULL) {
+		snprintf(text, CHANGE_BYTES, "%.*s",
+			 trouble != NULL ? (int)whole_letters(trouble, 500) : 100,
+			 trouble != NULL ? trouble : "no more trouble");
+		return;
+	}
+	format_value(change->old.median, figure->unit, before);
+	format_value(change->new.median, figure->unit, after);
+	if (isfinite(times.low) && isfinite(times.high))
+		snprintf(ratio, sizeof(ratio), ", %.2f (%.2f to %.2f) times",
+			 times.median, times.low, times.high);
+	snprintf(text, CHANGE_BYTES, "%.*s from %s to %s%s",
+		 (int)whole_letters(figure->title, 100), figure->title, before, after,
+		 ratio);
+}
+
+static void print_change(const struct change *change)
+{
+	char text[CHANGE_BYTES];
+
+	describe_change(change, text);
+	printf("%s: %s, ", verdicts[change->verdict], change->panel->title);
+	if (change->result->threads > 0)
+		printf("%d thread%s, ", change->result->threads,
+		       change->result->threads == 1 ? "" : "s");
+	printf("%s: %s\n", change->result->lock, text);
+}
+
+static void write_changes(FILE *out, const struct report *new, const struct tally *tally)
+{
+	char text[CHANGE_BYTES];
+	size_t i;
+
+	fprintf(out, "<section id=\"changes\"><h2>What changed</h2>\n");
+	if (tally->count == 0)
+		fprintf(out, "<p>Nothing, beyond noise, of %zu figures.</p>\n",
+			tally->compared - tally->unsure);
+	else
+		fprintf(out, "<div class=\"wide\" tabindex=\"0\"><table><thead><tr><th>"
+			     "</th><th>lock</th><th>threads</th><th>workload</th><th>"
+			     "figure</th></tr></thead>\n<tbody>\n");
+	for (i = 0; i < tally->count; i++) {
+		const struct change *change = &tally->changes[i];
+
+		describe_change(change, text);
+		fprintf(out, "<tr data-lock=\"");
+		write_text(out, change->result->lock);
+		fprintf(out, "\"><td class=\"%s\">%s</td><th scope=\"row\">",
+			verdicts[change->verdict], verdicts[change->verdict]);
+		write_text(out, change->result->lock);
+		fprintf(out, "</th><td>%d</td><td><a href=\"#p%zu\">",
+			change->result->threads, (size_t)(change->panel - new->panels));
+		write_text(out, change->panel->title);
+		fprintf(out, "</a></td><td>");
+		write_words(out, text);
+		fprintf(out, "</td></tr>\n");
+	}
+	fprintf(out, "%s</section>\n",
+		tally->count > 0 ? "</tbody></table></div>\n" : "");
 }
 
 static size_t count_missing(const struct report *old, const struct report *new)
@@ -155,8 +223,8 @@ static size_t count_missing(const struct report *old, const struct report *new)
 
 	for (i = 0; i < old->panel_count; i++)
 		for (j = 0; j < old->panels[i].count; j++)
-			missing += find_result(new, old->panels[i].title,
-					       &old->panels[i].results[j]) == NULL;
+			missing += find_like(new, old->panels[i].title,
+					     &old->panels[i].results[j]) == NULL;
 	return missing;
 }
 
@@ -178,10 +246,23 @@ static void warn_of_machines(const struct report *old, const struct report *new)
 		}
 }
 
-int report_diff(const struct report *old, const struct report *new)
+static void print_tally(const struct tally *tally)
+{
+	const size_t *n = tally->verdicts;
+
+	if (tally->count == 0)
+		printf("nothing changed beyond noise, of %zu figures\n",
+		       tally->compared - tally->unsure);
+	else
+		printf("%zu worse, %zu better, %zu unchanged beyond noise\n", n[WORSE],
+		       n[BETTER], tally->compared - tally->unsure - tally->count);
+}
+
+int report_diff(const struct report *old, const struct report *new, FILE *page)
 {
 	struct tally tally = {0};
 	size_t i, added = 0, removed = count_missing(old, new);
+	int status;
 
 	for (i = 0; i < new->panel_count; i++)
 		compare_panel(old, &new->panels[i], &tally, &added);
@@ -190,6 +271,8 @@ int report_diff(const struct report *old, const struct report *new)
 		       "same "
 		       "command",
 		       old->files[0].path, new->files[0].path);
+	for (i = 0; i < tally.count; i++)
+		print_change(&tally.changes[i]);
 	fflush(stdout);
 	warn_of_machines(old, new);
 	if (added + removed > 0)
@@ -197,15 +280,16 @@ int report_diff(const struct report *old, const struct report *new)
 		     "'%s' has",
 		     removed, old->files[0].path, added, new->files[0].path);
 	if (tally.unsure > 0)
-		warn("not judged: %zu of %zu figures, from fewer than 5 runs; raise "
-		     "--runs",
+		warn("not judged: %zu of %zu figures, from fewer than 5 runs, or without "
+		     "their spreads; raise --runs",
 		     tally.unsure, tally.compared);
-	if (tally.worse + tally.better == 0)
-		printf("nothing changed beyond noise, of %zu figures\n",
-		       tally.compared - tally.unsure);
-	else
-		printf("%zu worse, %zu better, %zu unchanged beyond noise\n", tally.worse,
-		       tally.better,
-		       tally.compared - tally.unsure - tally.worse - tally.better);
-	return tally.worse > 0;
+	print_tally(&tally);
+	if (page != NULL) {
+		begin_page(page, new, old);
+		write_changes(page, new, &tally);
+		end_page(page, new, old);
+	}
+	status = tally.verdicts[WORSE] > 0;
+	free(tally.changes);
+	return status;
 }

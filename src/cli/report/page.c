@@ -1,71 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The page around the panels: one file, which asks nobody for anything. */
+#include "cli/common/embedded.h"
 #include "cli/common/locks.h"
 #include "cli/report/report.h"
 #include "cli/report/svg.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static const char head[] =
-	"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-	"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-	"<meta name=\"color-scheme\" content=\"light dark\">\n"
-	"<link rel=\"icon\" href=\"data:,\">\n"
-	"<title>pawl report</title>\n<style>\n"
-	":root{--paper:#fff;--ink:#1c1e21;--dim:#5b6068;--faint:#c3c7cd;--grid:#e6e8eb;"
-	"--s1:#0b5fc4;--s2:#a8320a;--s3:#00755a;--s4:#8a3ea6;--s5:#8f6400;--s6:#c2187e;"
-	"--s7:#3f6d12;--s8:#4b55b8}\n"
-	"@media(prefers-color-scheme:dark){:root{--paper:#15171a;--ink:#e4e6e9;"
-	"--dim:#a0a6ae;--faint:#5a6069;--grid:#2b2f34;--s1:#6fb1ff;--s2:#ff9a6c;"
-	"--s3:#4fd0ae;--s4:#d79bf0;--s5:#e5bd55;--s6:#ff85c2;--s7:#a5d36b;"
-	"--s8:#a9b1ff}}\n"
-	"@media print{:root{--paper:#fff;--ink:#000;--dim:#333;--faint:#aaa;--grid:#ddd;"
-	"--s1:#0b5fc4;--s2:#a8320a;--s3:#00755a;--s4:#8a3ea6;--s5:#8f6400;--s6:#c2187e;"
-	"--s7:#3f6d12;--s8:#4b55b8}}\n"
-	"*{box-sizing:border-box}\n"
-	"body{margin:0 auto;padding:1rem;max-width:1280px;background:var(--paper);"
-	"color:var(--ink);font:15px/1.5 system-ui,-apple-system,\"Segoe UI\",Roboto,"
-	"\"Liberation Sans\",Arial,sans-serif;overflow-wrap:anywhere}\n"
-	"h1{font-size:1.5rem;margin:.5rem 0}\nh2{font-size:1.15rem;margin:2rem 0 .25rem;"
-	"border-top:1px solid var(--faint);padding-top:.75rem}\n"
-	"p{margin:.25rem 0 "
-	".5rem;max-width:75ch}\nsmall,.dim,figcaption{color:var(--dim)}\n"
-	".grid{columns:360px;column-gap:1.5rem}\n"
-	"figure{margin:0 0 1rem;padding-top:.25rem;max-width:480px;break-inside:avoid}\n"
-	"figcaption{font-size:.85rem}\nfigcaption b{color:var(--ink)}\n"
-	".plot{display:block;width:100%;height:auto;color:var(--ink)}\n"
-	".plot g{font-family:system-ui,-apple-system,\"Segoe UI\",Roboto,"
-	"\"Liberation Sans\",Arial,sans-serif}\n.marks{position:absolute}\n"
-	".wide{overflow-x:auto;max-width:100%}\n"
-	"table{border-collapse:collapse;font-size:.8rem;overflow-wrap:normal;"
-	"font-variant-numeric:tabular-nums}\n"
-	"th,td{padding:.15rem .6rem .15rem 0;text-align:left;vertical-align:top;"
-	"white-space:nowrap}\nthead th{border-bottom:1px solid var(--faint)}\n"
-	"thead th,tbody th{font-weight:600}\n"
-	"@media(min-width:700px){.locks td,.locks thead th{white-space:normal}}\n"
-	"td small{white-space:nowrap}\nsummary{cursor:pointer;color:var(--dim);"
-	"font-size:.85rem}\n.trouble{color:var(--s2)}\n"
-	"pre{white-space:pre-wrap;background:var(--grid);padding:.5rem;margin:.25rem 0;"
-	"font-size:.8rem}\ndl{display:grid;grid-template-columns:max-content 1fr;"
-	"gap:0 1rem;margin:.25rem 0;font-size:.85rem}\ndt{color:var(--dim)}\n"
-	"dd{margin:0}\n"
-	".bars div{display:grid;grid-template-columns:minmax(8rem,22rem) 1fr;"
-	"column-gap:.75rem;align-items:center;margin:.3rem 0;font-size:.85rem}\n"
-	".bars i{display:block;height:1rem;background:var(--s1)}\n"
-	".bars small{grid-column:2}\n"
-	".flames{min-width:640px;font-size:.75rem}\n"
-	".flames .calls{display:flex;align-items:flex-start}\n"
-	".flames .calls>div{flex:none}\n"
-	".flames span{display:block;overflow:hidden;white-space:nowrap;padding:0 .2rem;"
-	"background:var(--grid);color:var(--ink);border-left:1px solid var(--paper);"
-	"border-bottom:1px solid var(--paper)}\n"
-	".columns{display:flex;align-items:flex-end;height:7rem;gap:1px;"
-	"border-bottom:1px solid var(--faint)}\n"
-	".columns i{flex:1;max-width:3rem;background:var(--s1)}\n"
-	"@media print{body{font-size:10px;max-width:none}.wide{overflow:visible}"
-	"th,td{white-space:normal}.panel{break-before:auto}}\n"
-	"</style>\n</head>\n<body>\n";
 
 void write_text(FILE *out, const char *text)
 {
@@ -91,6 +32,16 @@ void write_text(FILE *out, const char *text)
 		default:
 			fputc(*c, out);
 		}
+}
+
+void write_words(FILE *out, const char *text)
+{
+	char letter[2] = "";
+
+	for (; *text != '\0'; text++) {
+		letter[0] = *text == '_' ? ' ' : *text;
+		write_text(out, letter);
+	}
 }
 
 size_t whole_letters(const char *text, size_t most)
@@ -132,18 +83,6 @@ static void write_summary(FILE *out, const struct report *report)
 	}
 }
 
-static void write_guide(FILE *out)
-{
-	fprintf(out,
-		"<p>Marks are medians; bars hold the true median with 95&nbsp;%% "
-		"confidence, "
-		"from 6 runs on. Solid lines and filled marks are pawl's locks, dashed "
-		"lines "
-		"and hollow marks those of others; the dotted line is pthread (glibc). "
-		"Names stand at the lines they belong to. Two whose bars overlap are not "
-		"ranked.</p>\n");
-}
-
 /* Words as a shell would need them. */
 static void write_command(FILE *out, const json_t *command)
 {
@@ -173,6 +112,39 @@ static void write_command(FILE *out, const json_t *command)
 	fprintf(out, "</pre>\n");
 }
 
+/* Names that say little by themselves. */
+static const char *setting_words(const char *key)
+{
+	static const struct {
+		const char *key, *words;
+	} known[] = {
+		{"pawl", "pawl, version"},
+		{"version", "pawl, version"},
+		{"cpu", "CPU"},
+		{"cpus", "CPUs"},
+		{"load", "load average"},
+		{"load_before", "load average before"},
+		{"load_after", "load average after"},
+		{"steal_percent", "taken by other virtual machines, %"},
+		{"governor", "CPU frequency governor"},
+		{"beside", "busy processes beside"},
+		{"quota_percent", "limit of CPU time, % of a CPU"},
+		{"seed", "seed of random choices"},
+		{"homes", "homes of pages"},
+		{"thread_homes", "homes of wait elements"},
+		{"placement", "placement of threads"},
+		{"pairs", "cache lines move in pairs"},
+		{"private_data", "sections touch private data"},
+		{"explicit_face", "context kept outside of the lock"},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strcmp(known[i].key, key) == 0)
+			return known[i].words;
+	return key;
+}
+
 static void write_setting(FILE *out, const char *key, const json_t *value)
 {
 	char *text = json_is_string(value)
@@ -181,7 +153,7 @@ static void write_setting(FILE *out, const char *key, const json_t *value)
 					  JSON_ENCODE_ANY | JSON_REAL_PRECISION(4));
 
 	fprintf(out, "<dt>");
-	write_text(out, key);
+	write_words(out, setting_words(key));
 	fprintf(out, "</dt><dd>");
 	write_text(out, text != NULL ? text : "");
 	fprintf(out, "</dd>\n");
@@ -224,7 +196,8 @@ static void write_locks(FILE *out)
 	char cell[CELL_BYTES];
 	size_t i;
 
-	fprintf(out, "<section><h2>The locks</h2>\n<div class=\"wide\"><table "
+	fprintf(out, "<section id=\"locks\"><h2>The locks</h2>\n<div class=\"wide\" "
+		     "tabindex=\"0\"><table "
 		     "class=\"locks\"><thead><tr>");
 	for (i = 0; i < LIST_COLUMNS; i++)
 		fprintf(out, "<th>%s</th>", list_title(i));
@@ -242,25 +215,105 @@ static void write_locks(FILE *out)
 	fprintf(out, "</tbody></table></div></section>\n");
 }
 
-void write_page(FILE *out, const struct report *report)
+static void write_style(FILE *out)
+{
+	fprintf(out,
+		"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
+		"<meta charset=\"utf-8\">\n"
+		"<meta name=\"viewport\" content=\"width=device-width, "
+		"initial-scale=1\">\n"
+		"<meta name=\"color-scheme\" content=\"light dark\">\n"
+		"<link rel=\"icon\" href=\"data:,\">\n"
+		"<title>pawl report</title>\n<style>\n%s</style>\n</head>\n<body>\n",
+		embedded_text("page.css"));
+}
+
+static void write_link(FILE *out, const char *kind, size_t number, const char *text)
+{
+	fprintf(out, "<li><a href=\"#%s%zu\">", kind, number);
+	write_text(out, text);
+	fprintf(out, "</a></li>\n");
+}
+
+/* Where what is; the files' names only if there are several. */
+static void write_contents(FILE *out, const struct report *report)
 {
 	size_t i;
 
-	fputs(head, out);
+	fprintf(out, "<nav aria-label=\"Contents\"><h2>Contents</h2>\n<ul>\n");
+	for (i = 0; i < report->file_count; i++)
+		if (strcmp(report->files[i].tool, "profile") == 0)
+			write_link(out, "f", i, "Waiting, as pawl profile saw it");
+	for (i = 0; i < report->panel_count; i++)
+		write_link(out, "p", i, report->panels[i].title);
+	if (report->panel_count > 0)
+		fprintf(out, "<li><a href=\"#locks\">The locks</a></li>\n");
+	fprintf(out, "<li><a href=\"#measured\">How it was measured</a></li>\n"
+		     "</ul></nav>\n");
+}
+
+/* How to read the plots. */
+static void write_guide(FILE *out)
+{
+	fprintf(out,
+		"<p class=\"guide dim\">Marks are medians; bars are intervals that hold "
+		"the true median. Each lock has one colour on the whole page. Solid "
+		"lines and filled marks are pawl's, dashed lines and hollow marks those "
+		"of others; the dotted line is what they are compared with. Two whose "
+		"bars overlap are not ranked.<span class=\"script\"> Point at a mark, "
+		"or go to a plot with Tab and through it with the arrow keys, to read "
+		"it; click on a name to follow that lock.</span></p>\n");
+}
+
+void begin_page(FILE *out, const struct report *report, const struct report *old)
+{
+	size_t i;
+
+	write_style(out);
 	svg_define_marks(out);
-	fprintf(out, "<h1>pawl report</h1>\n");
+	fprintf(out,
+		"<header><h1>%s</h1><button type=\"button\" id=\"theme\" hidden>"
+		"Dark</button></header>\n",
+		old != NULL ? "pawl report: what changed" : "pawl report");
 	write_summary(out, report);
 	for (i = 0; i < report->file_count; i++)
 		if (strcmp(report->files[i].tool, "profile") == 0)
-			write_profile(out, &report->files[i]);
+			write_profile_sentences(out, &report->files[i]);
+	write_answer(out, report, old);
+}
+
+void end_page(FILE *out, const struct report *report, const struct report *old)
+{
+	size_t i;
+
+	write_contents(out, report);
+	for (i = 0; i < report->file_count; i++)
+		if (strcmp(report->files[i].tool, "profile") == 0)
+			write_profile(out, &report->files[i], i);
+	write_other_matrices(out, report, old);
 	if (report->panel_count > 0)
 		write_guide(out);
 	for (i = 0; i < report->panel_count; i++)
-		write_panel(out, &report->panels[i]);
+		write_panel(out, report, &report->panels[i]);
 	if (report->panel_count > 0)
 		write_locks(out);
-	fprintf(out, "<section><h2>How it was measured</h2>\n");
+	fprintf(out, "<section id=\"measured\"><h2>How it was measured</h2>\n");
+	for (i = 0; old != NULL && i < old->file_count; i++)
+		write_context(out, &old->files[i]);
 	for (i = 0; i < report->file_count; i++)
 		write_context(out, &report->files[i]);
-	fprintf(out, "</section>\n</body>\n</html>\n");
+	fprintf(out,
+		"</section>\n"
+		"<div id=\"picked\" hidden><span></span> "
+		"<button type=\"button\" id=\"only\" aria-pressed=\"false\">Hide the "
+		"others</button> <button type=\"button\" id=\"clear\">Show all</button>"
+		"</div>\n<div id=\"tip\" role=\"status\"></div>\n"
+		"<script>\n%s</script>\n</body>\n</html>\n",
+		embedded_text("page.js"));
+}
+
+void write_page(FILE *out, const struct report *report)
+{
+	begin_page(out, report, NULL);
+	end_page(out, report, NULL);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/report/plot.h"
 
-#include "cli/common/options.h"
 #include "cli/report/report.h"
 #include "cli/report/svg.h"
 
@@ -30,7 +29,7 @@ enum {
 static const double letter_width = 6.7;
 
 /* Half as wide: marks, and the ends of bars. */
-static const double mark_size = 2.7, small_mark = 2.25, cap = 2.6;
+static const double mark_size = 2.7, small_mark = 2.25, dot_size = 1.2, cap = 2.6;
 
 /* Scales. */
 
@@ -159,6 +158,34 @@ static void write_label(FILE *out, enum svg_anchor anchor, double x, double y,
 	svg_text(out, SVG_INK, anchor, (struct svg_point){x, y}, text, NUMBER_BYTES);
 }
 
+/* A number at an axis; of times with their unit, which is not the same for all. */
+static void write_tick(FILE *out, const struct plot_about *about, enum svg_anchor anchor,
+		       double x, double y, double value)
+{
+	char text[VALUE_BYTES];
+	bool is_time = about->unit != NULL &&
+		       (strcmp(about->unit, "ns") == 0 || strcmp(about->unit, "s") == 0 ||
+			strcmp(about->unit, "ms") == 0);
+
+	format_value(value, is_time ? about->unit : NULL, text);
+	write_label(out, anchor, x, y, text);
+}
+
+/* What a mark stands for: lock, threads, and the value with its interval. */
+enum { TITLE_BYTES = 400 };
+static void format_title(const struct plot_about *about, const char *name, double threads,
+			 const char *mark, struct interval value, char *title)
+{
+	char text[VALUE_BYTES], many[40] = "";
+
+	format_interval(value, about->unit, text);
+	if (threads > 0)
+		snprintf(many, sizeof(many), ", %.0f thread%s", threads,
+			 threads > 1 ? "s" : "");
+	snprintf(title, TITLE_BYTES, "%.*s%s%s%s: %s", (int)whole_letters(name, 200),
+		 name, many, mark != NULL ? ", " : "", mark != NULL ? mark : "", text);
+}
+
 /* Lines. */
 
 /* Where a label goes, in pixels from above. */
@@ -199,13 +226,11 @@ static void write_labels(FILE *out, const struct plot_line *lines, size_t count,
 			 const struct scale *y)
 {
 	static const struct svg_pen pen = {SVG_FAINT, 0.5, NULL};
-	struct place *places = calloc(count, sizeof(*places));
+	struct place *places = report_allocate(count, sizeof(*places));
 	size_t i, n = 0;
 
-	if (places == NULL)
-		give_up("out of memory");
 	for (i = 0; i < count; i++)
-		if (lines[i].style > 0 && lines[i].count > 0) {
+		if (lines[i].is_named && lines[i].count > 0) {
 			const struct interval *last = &lines[i].y[lines[i].count - 1];
 
 			places[n].line = &lines[i];
@@ -216,13 +241,15 @@ static void write_labels(FILE *out, const struct plot_line *lines, size_t count,
 		const struct plot_line *line = places[i].line;
 		size_t last = line->count - 1;
 
+		svg_begin_lock(out, line->name, line->colour, false);
 		svg_line(out, &pen,
 			 (struct svg_point){across(frame, x, line->x[last]),
 					    upwards(frame, y, line->y[last].median)},
 			 (struct svg_point){frame->right + 11, places[i].given});
-		svg_text(out, line->style, SVG_START,
+		svg_text(out, SVG_OWN, SVG_START,
 			 (struct svg_point){frame->right + 13, places[i].given},
 			 line->name, NAME_LETTERS);
+		svg_end_lock(out);
 	}
 	free(places);
 }
@@ -277,10 +304,9 @@ static void write_threads_axis(FILE *out, const struct plot_line *lines, size_t 
 }
 
 /* Ticks on the left, and lines across. */
-static void write_value_axis(FILE *out, const struct frame *frame,
-			     const struct scale *scale)
+static void write_value_axis(FILE *out, const struct plot_about *about,
+			     const struct frame *frame, const struct scale *scale)
 {
-	char text[NUMBER_BYTES];
 	size_t i;
 
 	for (i = 0; i < scale->count; i++) {
@@ -290,43 +316,54 @@ static void write_value_axis(FILE *out, const struct frame *frame,
 			 (struct svg_point){frame->right, y});
 		svg_line(out, &tick_pen, (struct svg_point){frame->left, y},
 			 (struct svg_point){frame->left + TICK, y});
-		format_number(scale->ticks[i], text);
-		write_label(out, SVG_END, frame->left - 8, y, text);
+		write_tick(out, about, SVG_END, frame->left - 8, y, scale->ticks[i]);
 	}
 }
 
+/* An interval, from one point to another, with caps. */
+static void write_bar(FILE *out, const struct svg_pen *pen, struct svg_point from,
+		      struct svg_point to)
+{
+	bool upright = fabs(from.x - to.x) < fabs(from.y - to.y);
+	double x = upright ? cap : 0, y = upright ? 0 : cap;
+
+	svg_line(out, pen, from, to);
+	svg_line(out, pen, (struct svg_point){from.x - x, from.y - y},
+		 (struct svg_point){from.x + x, from.y + y});
+	svg_line(out, pen, (struct svg_point){to.x - x, to.y - y},
+		 (struct svg_point){to.x + x, to.y + y});
+}
+
 /* Peers are dashed, with hollow marks; ours are solid, with filled ones. */
-static void write_line(FILE *out, const struct plot_line *line, const struct frame *frame,
+static void write_line(FILE *out, const struct plot_about *about,
+		       const struct plot_line *line, const struct frame *frame,
 		       const struct scale *x, const struct scale *y)
 {
-	const struct svg_pen faint = {SVG_FAINT, 0.8, NULL};
-	const struct svg_pen pen = {line->style, 1.6, line->is_peer ? "4,3" : NULL};
-	const struct svg_pen bar = {line->style, 0.9, NULL};
-	struct svg_point *points = calloc(line->count + 1, sizeof(*points));
+	const struct svg_pen pen = {SVG_OWN, line->is_named ? 1.6 : 0.8,
+				    line->is_peer ? "4,3" : NULL};
+	const struct svg_pen bar = {SVG_OWN, 0.9, NULL};
+	struct svg_point *points = report_allocate(line->count, sizeof(*points));
+	char title[TITLE_BYTES];
 	size_t i;
 
-	if (points == NULL)
-		give_up("out of memory");
 	for (i = 0; i < line->count; i++)
 		points[i] = (struct svg_point){across(frame, x, line->x[i]),
 					       upwards(frame, y, line->y[i].median)};
-	svg_path(out, line->style == 0 ? &faint : &pen, points, line->count, line->name);
-	for (i = 0; i < line->count && line->style > 0; i++) {
-		double low = upwards(frame, y, line->y[i].low);
-		double high = upwards(frame, y, line->y[i].high);
-		double left = points[i].x - cap, right = points[i].x + cap;
-
-		if (line->y[i].low < line->y[i].high) {
-			svg_line(out, &bar, (struct svg_point){points[i].x, low},
-				 (struct svg_point){points[i].x, high});
-			svg_line(out, &bar, (struct svg_point){left, low},
-				 (struct svg_point){right, low});
-			svg_line(out, &bar, (struct svg_point){left, high},
-				 (struct svg_point){right, high});
-		}
-		svg_mark(out, line->style, (enum svg_shape)line->shape, line->is_peer,
-			 mark_size, points[i]);
+	svg_begin_lock(out, line->name, line->colour, !line->is_named);
+	svg_path(out, &pen, points, line->count);
+	for (i = 0; i < line->count; i++) {
+		if (line->is_named && line->y[i].low < line->y[i].high)
+			write_bar(out, &bar,
+				  (struct svg_point){points[i].x,
+						     upwards(frame, y, line->y[i].low)},
+				  (struct svg_point){points[i].x,
+						     upwards(frame, y, line->y[i].high)});
+		format_title(about, line->name, line->x[i], NULL, line->y[i], title);
+		svg_mark(out, line->is_named ? (enum svg_shape)line->shape : SVG_CIRCLE,
+			 line->is_peer, line->is_named ? mark_size : dot_size, points[i],
+			 title);
 	}
+	svg_end_lock(out);
 	free(points);
 }
 
@@ -340,13 +377,14 @@ static struct scale scale_of_lines(const struct plot_line *lines, size_t count)
 			const struct interval *y = &lines[i].y[j];
 
 			/* Of what stands back, no bars are shown. */
-			widen(lines[i].style > 0 ? y->low : y->median, &low, &high);
-			widen(lines[i].style > 0 ? y->high : y->median, &low, &high);
+			widen(lines[i].is_named ? y->low : y->median, &low, &high);
+			widen(lines[i].is_named ? y->high : y->median, &low, &high);
 		}
 	return scale_for(low, high, true);
 }
 
-void plot_lines(FILE *out, const char *label, const struct plot_line *lines, size_t count)
+void plot_lines(FILE *out, const struct plot_about *about, const struct plot_line *lines,
+		size_t count)
 {
 	struct scale y = scale_of_lines(lines, count), x = scale_of_threads(lines, count);
 	struct frame frame = {
@@ -355,17 +393,17 @@ void plot_lines(FILE *out, const char *label, const struct plot_line *lines, siz
 	int pass;
 
 	for (i = 0; i < count; i++)
-		if (lines[i].style > 0 && strlen(lines[i].name) > longest)
+		if (lines[i].is_named && strlen(lines[i].name) > longest)
 			longest = strlen(lines[i].name);
 	frame.right = WIDTH - 18 - name_room(longest);
-	svg_begin(out, label, WIDTH, LINES_HEIGHT);
-	write_value_axis(out, &frame, &y);
+	svg_begin(out, about->label, WIDTH, LINES_HEIGHT);
+	write_value_axis(out, about, &frame, &y);
 	write_threads_axis(out, lines, count, &frame, &x);
 	write_labels(out, lines, count, &frame, &x, &y);
 	for (pass = 0; pass < 2; pass++) /* what stands back comes first */
 		for (i = 0; i < count; i++)
-			if ((lines[i].style > 0) == (pass == 1))
-				write_line(out, &lines[i], &frame, &x, &y);
+			if (lines[i].is_named == (pass == 1))
+				write_line(out, about, &lines[i], &frame, &x, &y);
 	svg_end(out);
 }
 
@@ -394,9 +432,27 @@ static struct scale scale_of_rows(const struct plot_row *rows, size_t count,
 	return scale_for(low, high, false);
 }
 
-/* One mark and its interval, or several that are joined. */
-static void write_row(FILE *out, const struct plot_row *row, const struct frame *frame,
-		      const struct scale *scale, double y)
+/* One mark and its interval. */
+static void write_value(FILE *out, const struct plot_about *about,
+			const struct plot_row *row, const struct frame *frame,
+			const struct scale *scale, double y)
+{
+	static const struct svg_pen bar = {SVG_OWN, 1.4, NULL};
+	char title[TITLE_BYTES];
+
+	if (row->value.low < row->value.high)
+		write_bar(out, &bar,
+			  (struct svg_point){across(frame, scale, row->value.low), y},
+			  (struct svg_point){across(frame, scale, row->value.high), y});
+	format_title(about, row->name, about->threads, NULL, row->value, title);
+	svg_mark(out, SVG_CIRCLE, row->is_peer, mark_size,
+		 (struct svg_point){across(frame, scale, row->value.median), y}, title);
+}
+
+/* Several marks that are joined. */
+static void write_values(FILE *out, const struct plot_about *about,
+			 const struct plot_row *row, const struct frame *frame,
+			 const struct scale *scale, double y)
 {
 	static const struct {
 		enum svg_shape shape;
@@ -405,58 +461,44 @@ static void write_row(FILE *out, const struct plot_row *row, const struct frame 
 			       {SVG_CIRCLE, true},
 			       {SVG_DIAMOND, true},
 			       {SVG_CROSS, true}};
-	const int colour = row->is_peer ? 2 : 1;
-	const struct svg_pen bar = {colour, 1.4, NULL};
-	const struct svg_pen pen = {colour, 1, row->is_peer ? "4,3" : NULL};
+	const struct svg_pen pen = {SVG_OWN, 1, row->is_peer ? "4,3" : NULL};
+	char title[TITLE_BYTES];
 	size_t i;
 
-	if (row->marks == 1) {
-		double low = across(frame, scale, row->value.low);
-		double high = across(frame, scale, row->value.high);
-
-		if (row->value.low < row->value.high) {
-			svg_line(out, &bar, (struct svg_point){low, y},
-				 (struct svg_point){high, y});
-			svg_line(out, &bar, (struct svg_point){low, y - cap},
-				 (struct svg_point){low, y + cap});
-			svg_line(out, &bar, (struct svg_point){high, y - cap},
-				 (struct svg_point){high, y + cap});
-		}
-		svg_mark(out, colour, SVG_CIRCLE, row->is_peer, mark_size,
-			 (struct svg_point){across(frame, scale, row->value.median), y});
-		return;
-	}
 	svg_line(
 		out, &pen, (struct svg_point){across(frame, scale, row->values[0]), y},
 		(struct svg_point){across(frame, scale, row->values[row->marks - 1]), y});
-	for (i = 0; i < row->marks; i++)
-		svg_mark(out, colour, marks[i].shape, marks[i].is_hollow, small_mark,
-			 (struct svg_point){across(frame, scale, row->values[i]), y});
+	for (i = 0; i < row->marks; i++) {
+		format_title(about, row->name, about->threads, row->names[i],
+			     (struct interval){.median = row->values[i]}, title);
+		svg_mark(out, marks[i].shape, marks[i].is_hollow, small_mark,
+			 (struct svg_point){across(frame, scale, row->values[i]), y},
+			 title);
+	}
 }
 
-void plot_rows(FILE *out, const char *label, const struct plot_row *rows, size_t count,
-	       bool are_shares)
+void plot_rows(FILE *out, const struct plot_about *about, const struct plot_row *rows,
+	       size_t count)
 {
 	static const struct svg_pen dotted = {SVG_FAINT, 0.8, "2,2"};
-	struct scale scale = scale_of_rows(rows, count, are_shares);
+	struct scale scale = scale_of_rows(rows, count, about->are_shares);
 	int height = TOP + ROWS_BOTTOM + ROW_HEIGHT * (int)count;
 	struct frame frame = {
 		.right = WIDTH - 24, .top = TOP, .bottom = height - ROWS_BOTTOM};
-	char text[NUMBER_BYTES];
 	size_t i, longest = 0;
 
 	for (i = 0; i < count; i++)
 		if (strlen(rows[i].name) > longest)
 			longest = strlen(rows[i].name);
 	frame.left = 10 + name_room(longest);
-	svg_begin(out, label, WIDTH, height);
+	svg_begin(out, about->label, WIDTH, height);
 	for (i = 0; i < scale.count; i++) {
 		double x = across(&frame, &scale, scale.ticks[i]);
 
 		svg_line(out, &grid, (struct svg_point){x, frame.top},
 			 (struct svg_point){x, frame.bottom});
-		format_number(scale.ticks[i], text);
-		write_label(out, SVG_MIDDLE, x, frame.bottom + TICK_GAP, text);
+		write_tick(out, about, SVG_MIDDLE, x, frame.bottom + TICK_GAP,
+			   scale.ticks[i]);
 	}
 	for (i = 0; i < count; i++)
 		if (rows[i].is_reference) {
@@ -468,9 +510,12 @@ void plot_rows(FILE *out, const char *label, const struct plot_row *rows, size_t
 	for (i = 0; i < count; i++) {
 		double y = frame.top + ROW_HEIGHT * ((double)i + 0.5);
 
+		svg_begin_lock(out, rows[i].name, rows[i].colour, false);
 		svg_text(out, SVG_INK, SVG_END, (struct svg_point){frame.left - 8, y},
 			 rows[i].name, NAME_LETTERS);
-		write_row(out, &rows[i], &frame, &scale, y);
+		(rows[i].marks == 1 ? write_value : write_values)(out, about, &rows[i],
+								  &frame, &scale, y);
+		svg_end_lock(out);
 	}
 	svg_end(out);
 }

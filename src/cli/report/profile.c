@@ -161,24 +161,41 @@ static void write_flames(FILE *out, const json_t *locks, const char *whose,
 	free_nodes(root.child);
 }
 
-static void write_columns(FILE *out, const char *id, const double *heights, size_t count)
+/* One column of such a height, in percent, up to the point where it is named. */
+static void write_column(FILE *out, double height, double most)
+{
+	fprintf(out, "<i class=\"pt\" style=\"height:%.2f%%\" title=\"",
+		most > 0 ? 100 * height / most : 0.0);
+}
+
+static double highest(const double *heights, size_t count)
 {
 	double most = 0;
 	size_t i;
 
 	for (i = 0; i < count; i++)
 		most = fmax(most, heights[i]);
-	fprintf(out, "<div class=\"columns\" id=\"%s\">", id);
-	for (i = 0; i < count; i++)
-		fprintf(out, "<i style=\"height:%.2f%%\"></i>",
-			most > 0 ? 100 * heights[i] / most : 0.0);
-	fprintf(out, "</div>\n");
+	return most;
+}
+
+static void begin_columns(FILE *out, const char *id, const char *label)
+{
+	fprintf(out,
+		"<div class=\"keys\" tabindex=\"0\" role=\"group\" aria-label=\"%s; "
+		"arrow "
+		"keys read the columns\"><div class=\"columns\" id=\"%s\">",
+		label, id);
+}
+
+static void end_columns(FILE *out)
+{
+	fprintf(out, "</div></div>\n");
 }
 
 static void write_histogram(FILE *out, const json_t *locks)
 {
 	enum { BUCKETS = 40 };
-	double counts[BUCKETS] = {0};
+	double counts[BUCKETS] = {0}, most;
 	const json_t *lock, *bucket;
 	size_t i, n, first = BUCKETS, last = 0;
 
@@ -202,16 +219,25 @@ static void write_histogram(FILE *out, const json_t *locks)
 	fprintf(out, " to ");
 	write_time(out, ldexp(1, (int)last + 1));
 	fprintf(out, ", each column twice as long as the one before.</p>\n");
-	write_columns(out, "histogram", &counts[first], last - first + 1);
+	most = highest(counts, BUCKETS);
+	begin_columns(out, "histogram", "How long waits are");
+	for (i = first; i <= last; i++) {
+		write_column(out, counts[i], most);
+		write_time(out, ldexp(1, (int)i));
+		fprintf(out, " to ");
+		write_time(out, ldexp(1, (int)i + 1));
+		fprintf(out, ": %.0f wait%s\"></i>", counts[i],
+			counts[i] > 0.5 && counts[i] < 1.5 ? "" : "s");
+	}
+	end_columns(out);
 }
 
 static void write_timeline(FILE *out, const json_t *timeline)
 {
 	size_t count = json_array_size(timeline), i;
-	double *waited = calloc(count + 1, sizeof(*waited)), before = 0, end = 0;
+	double *waited = report_allocate(count, sizeof(*waited)), before = 0, end = 0,
+	       most;
 
-	if (waited == NULL)
-		give_up("out of memory");
 	for (i = 0; i < count; i++) {
 		const json_t *moment = json_array_get(timeline, i);
 		double now = json_number_value(json_array_get(moment, 1));
@@ -224,16 +250,95 @@ static void write_timeline(FILE *out, const json_t *timeline)
 		"<h3>When</h3>\n<p class=\"dim\">Waiting of all threads over %.1f "
 		"s.</p>\n",
 		end);
-	write_columns(out, "timeline", waited, count);
+	most = highest(waited, count);
+	begin_columns(out, "timeline", "When threads waited");
+	for (i = 0; i < count; i++) {
+		const json_t *moment = json_array_get(timeline, i);
+
+		write_column(out, waited[i], most);
+		fprintf(out,
+			"until %.2f s: ", json_number_value(json_array_get(moment, 0)));
+		write_time(out, 1e9 * waited[i]);
+		fprintf(out, " waited\"></i>");
+	}
+	end_columns(out);
 	free(waited);
 }
 
-void write_profile(FILE *out, const struct report_file *file)
+/* The function that is there in most of a lock's stacks, as "f (file:line)". */
+static void write_frame(FILE *out, const json_t *frame)
+{
+	write_text(out, text_at(frame, "function"));
+	if (json_is_string(json_object_get(frame, "file"))) {
+		const char *path = text_at(frame, "file");
+		const char *name = strrchr(path, '/');
+
+		fprintf(out, " (");
+		write_text(out, name != NULL ? name + 1 : path);
+		fprintf(out, ":%.0f)", number_at(frame, "line"));
+	}
+}
+
+/* Who makes the others wait most for it, if that was seen. */
+static void write_blame(FILE *out, const json_t *lock)
+{
+	const json_t *pair, *most = NULL;
+	size_t i;
+
+	json_array_foreach(
+		json_object_get(lock, "stacks"), i,
+		pair) if (json_array_size(json_object_get(pair, "holder")) > 0 &&
+			  (most == NULL ||
+			   number_at(pair, "wait_ns") > number_at(most, "wait_ns")))
+		most = pair;
+	if (most == NULL)
+		return;
+	fprintf(out, "<li>Most of that is because of <b>");
+	write_frame(out, json_array_get(json_object_get(most, "holder"), 0));
+	fprintf(out, "</b>, which holds it, while <b>");
+	write_frame(out, json_array_get(json_object_get(most, "waiter"), 0));
+	fprintf(out, "</b> waits.</li>\n");
+}
+
+void write_profile_sentences(FILE *out, const struct report_file *file)
+{
+	const json_t *locks = json_object_get(file->root, "locks"), *lock, *most = NULL;
+	double all = 0, wall = number_at(file->root, "wall_s");
+	size_t i;
+
+	json_array_foreach(locks, i, lock)
+	{
+		all += number_at(lock, "wait_ns");
+		if (most == NULL ||
+		    number_at(lock, "wait_ns") > number_at(most, "wait_ns"))
+			most = lock;
+	}
+	fprintf(out, "<ul class=\"answer\">\n<li>");
+	if (all == 0) {
+		fprintf(out, "Nobody waited for a lock.</li>\n</ul>\n");
+		return;
+	}
+	fprintf(out, "Threads waited <b>");
+	write_time(out, all);
+	fprintf(out,
+		"</b> in all for locks, in a run of %.3g s.</li>\n<li><b>%.0f&nbsp;%%"
+		"</b> of that for <b>",
+		wall, 100 * number_at(most, "wait_ns") / all);
+	write_text(out, text_at(most, "name"));
+	fprintf(out, "</b>, in %.0f waits, of which the longest took ",
+		number_at(most, "waits"));
+	write_time(out, number_at(most, "longest_ns"));
+	fprintf(out, ".</li>\n");
+	write_blame(out, most);
+	fprintf(out, "</ul>\n");
+}
+
+void write_profile(FILE *out, const struct report_file *file, size_t number)
 {
 	const json_t *locks = json_object_get(file->root, "locks");
 	const json_t *words = json_object_get(file->root, "command");
 
-	fprintf(out, "<section class=\"profile\"><h2>Waiting in ");
+	fprintf(out, "<section class=\"profile\" id=\"f%zu\"><h2>Waiting in ", number);
 	write_text(out, json_string_value(json_array_get(words, 0)) != NULL
 				? json_string_value(json_array_get(words, 0))
 				: "a program");

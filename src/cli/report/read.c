@@ -3,9 +3,11 @@
 #include "cli/report/report.h"
 
 #include "cli/common/options.h"
+#include "cli/common/schema.h"
 #include "registry/registry.h"
+#include "workload.h"
 
-#include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,12 +26,29 @@ static void *grow(void *array, size_t count, size_t size)
 	return grown;
 }
 
+void *report_allocate(size_t count, size_t size)
+{
+	void *memory = calloc(count + 1, size);
+
+	if (memory == NULL)
+		give_up("out of memory");
+	return memory;
+}
+
 /* Files. */
+
+/* What a tool with no schema must not lack, that of try until it has one. */
+static void require_results(const struct report_file *file)
+{
+	if (json_array_size(json_object_get(file->root, "results")) == 0)
+		refuse("'%s' has no results", file->path);
+}
 
 static void load(struct report_file *file)
 {
 	static const char *const tools[] = {"bench", "sim", "try", "profile", NULL};
 	const char *tool;
+	char why[SCHEMA_WHY];
 	json_error_t error;
 	size_t i;
 
@@ -54,89 +73,11 @@ static void load(struct report_file *file)
 		       "profile': there is nothing in it to show",
 		       file->path);
 	file->tool = tools[i];
-	if (strcmp(file->tool, "profile") != 0 &&
-	    json_array_size(json_object_get(file->root, "results")) == 0)
-		refuse("'%s' has no results", file->path);
-}
-
-/* Figures. */
-
-/* Reads a number. Beyond this, nothing was ever measured, and no axis can be
- * drawn; and what is as small is 0. */
-static bool read_number(const json_t *json, double *number)
-{
-	const double most = 1e100;
-	double value = json_number_value(json);
-
-	if (!json_is_number(json) || fabs(value) > most)
-		return false;
-	*number = fabs(value) < 1 / most ? 0 : value;
-	return true;
-}
-
-/* Reads an array of numbers; none, if one is not a number. */
-static bool find_samples(const json_t *array, struct interval *value)
-{
-	size_t i, n = json_array_size(array);
-	double *samples = calloc(n + 1, sizeof(*samples));
-	bool good = n > 0;
-
-	if (samples == NULL)
-		give_up("out of memory");
-	for (i = 0; i < n && good; i++)
-		good = read_number(json_array_get(array, i), &samples[i]);
-	if (good)
-		*value = median_interval(samples, n);
-	free(samples);
-	return good;
-}
-
-const char *trouble_of(const struct report_result *result)
-{
-	return text_at(result->json, "trouble");
-}
-
-bool find_figure(const struct report_result *result, const struct report_figure *figure,
-		 struct interval *value)
-{
-	const json_t *at = result->json;
-
-	if (trouble_of(result) != NULL)
-		return false; /* not ranked, whatever was measured before */
-	if (figure->key == NULL)
-		return find_samples(json_object_get(at, "samples"), value);
-	if (figure->group != NULL)
-		at = json_object_get(at, figure->group);
-	at = json_object_get(at, figure->key);
-	if (json_is_object(at))
-		return find_samples(json_object_get(at, "samples"), value);
-	if (!read_number(at, &value->median))
-		return false;
-	value->low = value->high = value->median;
-	value->confidence = 1; /* taken as it is */
-	return true;
-}
-
-struct report_figure main_figure(const struct report_panel *panel)
-{
-	const json_t *first = panel->results[0].json;
-	const char *unit = text_at(first, "unit"), *better = text_at(first, "better");
-	bool less = better != NULL && strcmp(better, "less") == 0;
-
-	if (strcmp(panel->file->tool, "try") != 0)
-		return (struct report_figure){
-			.title = unit == NULL || strcmp(unit, "ops/s") == 0 ? "Throughput"
-									    : "Result",
-			.unit = unit != NULL ? unit : "ops/s",
-			.less_is_better = less,
-		};
-	if (better != NULL)
-		return (struct report_figure){
-			.key = "metric", .title = "Metric", .less_is_better = less};
-	return (struct report_figure){.key = "wall_s",
-				      .title = "Wall time",
-				      .unit = "s",
-				      .less_is_better = true};
+	if (!has_schema(file->tool))
+		require_results(file);
+	else if (!fits_schema(file->tool, file->root, why))
+		refuse("'%s' is not as 'pawl %s --json' writes it: %s; write it anew",
+		       file->path, file->tool, why);
 }
 
 /* Panels. */
@@ -161,53 +102,76 @@ static const char *program_of(const struct report_file *file)
 	return file->path;
 }
 
-/* Adds ", key n" to the text, if the result says so; 0 is what goes without saying. */
-static void append_setting(char *text, size_t room, const json_t *result, const char *key)
+/* Adds words about a setting to the text. */
+static void append(char *text, size_t room, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+static void append(char *text, size_t room, const char *format, ...)
 {
-	long long n = json_integer_value(json_object_get(result, key));
 	size_t length = strlen(text);
+	va_list args;
 
-	if (n > 0)
-		snprintf(text + length, room - length, ", %s %lld", key, n);
+	va_start(args, format);
+	vsnprintf(text + length, room - length, format, args);
+	va_end(args);
 }
 
-/* The same of a share, of which 0 is not the usual one. */
-static void append_writes(char *text, size_t room, const json_t *result)
+static long long integer_at(const json_t *object, const char *key)
+{
+	return (long long)json_integer_value(json_object_get(object, key));
+}
+
+/* How long the sections are; cs 0: the workload has no such thing. */
+static void append_steps(char *text, size_t room, const json_t *result)
+{
+	long long cs = integer_at(result, "cs"), ncs = integer_at(result, "ncs");
+
+	if (cs <= 0)
+		return;
+	append(text, room, ", %lld step%s in", cs, cs == 1 ? "" : "s");
+	if (ncs > 0)
+		append(text, room, ", up to %lld out", ncs);
+	else
+		append(text, room, ", none out");
+}
+
+/* 0 is what goes without saying, but for a share. */
+static void append_settings(char *text, size_t room, const json_t *result)
 {
 	const json_t *writes = json_object_get(result, "writes_percent");
-	size_t length = strlen(text);
+	long long n;
 
+	append_steps(text, room, result);
+	n = integer_at(result, "producers");
+	if (n > 0)
+		append(text, room, ", %lld producer%s", n, n == 1 ? "" : "s");
+	n = integer_at(result, "capacity");
+	if (n > 0)
+		append(text, room, ", room for %lld", n);
 	if (json_is_number(writes))
-		snprintf(text + length, room - length, ", writes %g %%",
-			 json_number_value(writes));
+		append(text, room, ", %g %% writes", json_number_value(writes));
+	n = integer_at(result, "beside");
+	if (n > 0)
+		append(text, room, ", beside %lld busy process%s", n, n == 1 ? "" : "es");
+	n = integer_at(result, "quota_percent");
+	if (n > 0)
+		append(text, room, ", limited to %lld %% of a CPU", n);
 }
 
 /* The title of a result's configuration, which is also its identity. */
 static char *title_of(const struct report_file *file, const json_t *result)
 {
-	const json_t *cs = json_object_get(result, "cs");
-	const json_t *ncs = json_object_get(result, "ncs");
 	const char *machine = text_at(result, "machine");
-	char *title;
-	char steps[200] = "";
+	char settings[300] = "", *title;
 	int length;
 
-	if (json_integer_value(cs) > 0) /* 0: the workload has no such thing */
-		snprintf(steps, sizeof(steps), ", cs %lld, ncs %lld",
-			 (long long)json_integer_value(cs),
-			 (long long)json_integer_value(ncs));
-	append_setting(steps, sizeof(steps), result, "producers");
-	append_setting(steps, sizeof(steps), result, "capacity");
-	append_writes(steps, sizeof(steps), result);
-	append_setting(steps, sizeof(steps), result, "beside");
-	append_setting(steps, sizeof(steps), result, "quota_percent");
+	append_settings(settings, sizeof(settings), result);
 	if (strcmp(file->tool, "try") == 0)
 		length = asprintf(&title, "try: %s", program_of(file));
 	else if (machine != NULL)
 		length = asprintf(&title, "%s on simulated %s%s",
-				  text_at(result, "workload"), machine, steps);
+				  text_at(result, "workload"), machine, settings);
 	else
-		length = asprintf(&title, "%s%s", text_at(result, "workload"), steps);
+		length = asprintf(&title, "%s%s", text_at(result, "workload"), settings);
 	if (length < 0)
 		give_up("out of memory");
 	return title;
@@ -249,18 +213,6 @@ static bool is_sound(const json_t *json)
 	       (trouble == NULL || json_is_string(trouble));
 }
 
-/* There is one result of a lock at a number of threads. */
-static bool is_there(const struct report_panel *panel, const char *lock, int threads)
-{
-	size_t i;
-
-	for (i = 0; i < panel->count; i++)
-		if (panel->results[i].threads == threads &&
-		    strcmp(panel->results[i].lock, lock) == 0)
-			return true;
-	return false;
-}
-
 static void add_result(struct report *report, const struct report_file *file, size_t i,
 		       const json_t *json)
 {
@@ -273,12 +225,41 @@ static void add_result(struct report *report, const struct report_file *file, si
 		       file->path, i + 1);
 	result.threads = (int)json_integer_value(json_object_get(json, "threads"));
 	panel = panel_for(report, file, json);
-	if (is_there(panel, result.lock, result.threads))
+	if (find_result(panel, result.lock, result.threads) != NULL)
 		refuse("'%s': result %zu is of the same lock, workload and threads as "
 		       "another; write the file anew",
 		       file->path, i + 1);
 	panel->results = grow(panel->results, panel->count, sizeof(result));
 	panel->results[panel->count++] = result;
+}
+
+static bool has_lock(const struct report_panel *panel, const char *lock)
+{
+	size_t i;
+
+	for (i = 0; i < panel->count; i++)
+		if (strcmp(panel->results[i].lock, lock) == 0)
+			return true;
+	return false;
+}
+
+/* As the workload says, if it has a reference of its own; else glibc's lock; where
+ * that is not, as in simulations, the classic queue lock. */
+static const char *reference_of(const struct report_panel *panel)
+{
+	static const char *const usual[] = {"pthread", "glibc", "mcs", NULL};
+	const char *name = text_at(panel->results[0].json, "workload");
+	const struct workload *const *w;
+	size_t i;
+
+	for (w = workloads; *w != NULL; w++)
+		if (strcmp((*w)->name, name) == 0 && (*w)->reference != NULL &&
+		    has_lock(panel, (*w)->reference))
+			return (*w)->reference;
+	for (i = 0; usual[i] != NULL; i++)
+		if (has_lock(panel, usual[i]))
+			return usual[i];
+	return NULL;
 }
 
 struct report read_report(char **paths, size_t count)
@@ -298,6 +279,9 @@ struct report read_report(char **paths, size_t count)
 		json_array_foreach(json_object_get(report.files[i].root, "results"), j,
 				   result)
 			add_result(&report, &report.files[i], j, result);
+	for (i = 0; i < report.panel_count; i++)
+		report.panels[i].reference = reference_of(&report.panels[i]);
+	choose_styles(&report);
 	return report;
 }
 
@@ -313,6 +297,7 @@ void free_report(struct report *report)
 		json_decref(report->files[i].root);
 	free(report->panels);
 	free(report->files);
+	free(report->styles);
 }
 
 int most_threads_of(const struct report_panel *panel)
@@ -344,7 +329,50 @@ size_t all_threads_of(const struct report_panel *panel, int *threads)
 	return n;
 }
 
+const struct report_result *find_result(const struct report_panel *panel,
+					const char *lock, int threads)
+{
+	size_t i;
+
+	for (i = 0; i < panel->count; i++)
+		if (panel->results[i].threads == threads &&
+		    strcmp(panel->results[i].lock, lock) == 0)
+			return &panel->results[i];
+	return NULL;
+}
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+	while (*names != NULL && strcmp(*names, name) != 0)
+		names++;
+	return *names != NULL;
+}
+
+/* Also what is no lock of the registry: other objects, and ways to share them. */
 bool is_pawls(const char *lock)
 {
-	return lock_type_find(lock) != NULL;
+	static const char *const others[] = {"rwlock", "seqlock", "shared", "lease",
+					     "atomic", "random",  NULL};
+
+	return lock_type_find(lock) != NULL || is_one_of(lock, others);
+}
+
+bool is_glibc(const char *lock)
+{
+	static const char *const names[] = {"pthread", "glibc", "pthread-rwlock",
+					    "pthread-robust", NULL};
+
+	return is_one_of(lock, names);
+}
+
+bool is_peer_in(const struct report_panel *panel, const char *lock)
+{
+	size_t i;
+
+	if (is_pawls(lock))
+		return false;
+	for (i = 0; i < panel->count; i++)
+		if (is_pawls(panel->results[i].lock))
+			return true;
+	return is_glibc(lock);
 }

@@ -19,14 +19,11 @@ static const char *const outlines[SVG_SHAPES] = {
 	[SVG_CROSS] = "M-1,-1L1,1M1,-1L-1,1",
 };
 
-static void write_colour(FILE *out, int colour)
+static const char *variable(enum svg_colour colour)
 {
-	static const char *const names[] = {"ink", "faint", "grid"};
+	static const char *const names[] = {"--ink", "--faint", "--grid", "--c"};
 
-	if (colour < 0)
-		fprintf(out, "var(--%s)", names[colour - SVG_INK]);
-	else
-		fprintf(out, "var(--s%d)", colour);
+	return names[colour];
 }
 
 void svg_define_marks(FILE *out)
@@ -49,7 +46,7 @@ void svg_begin(FILE *out, const char *label, double width, double height)
 	fprintf(out,
 		"<svg class=\"plot\" viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"",
 		width, height);
-	write_text(out, label);
+	write_words(out, label);
 	fprintf(out, "\">\n<g fill=\"none\" font-size=\"%d\">\n", SVG_FONT);
 }
 
@@ -58,26 +55,32 @@ void svg_end(FILE *out)
 	fprintf(out, "</g></svg>\n");
 }
 
+void svg_begin_lock(FILE *out, const char *lock, int colour, bool stands_back)
+{
+	fprintf(out, "<g class=\"l%s\" style=\"--own:var(--s%d)\" data-lock=\"",
+		stands_back ? " back" : "", colour);
+	write_text(out, lock);
+	fprintf(out, "\">\n");
+}
+
+void svg_end_lock(FILE *out)
+{
+	fprintf(out, "</g>\n");
+}
+
 void svg_path(FILE *out, const struct svg_pen *pen, const struct svg_point *points,
-	      size_t count, const char *title)
+	      size_t count)
 {
 	size_t i;
 
-	fprintf(out, "<path stroke=\"");
-	write_colour(out, pen->colour);
-	fprintf(out, "\" stroke-width=\"%g\"", pen->width);
+	fprintf(out, "<path stroke=\"var(%s)\" stroke-width=\"%g\"",
+		variable(pen->colour), pen->width);
 	if (pen->dash != NULL)
 		fprintf(out, " stroke-dasharray=\"%s\"", pen->dash);
 	fprintf(out, " d=\"");
 	for (i = 0; i < count; i++)
 		fprintf(out, "%c%.2f,%.2f", i == 0 ? 'M' : 'L', points[i].x, points[i].y);
-	fprintf(out, "\">");
-	if (title != NULL) {
-		fprintf(out, "<title>");
-		write_text(out, title);
-		fprintf(out, "</title>");
-	}
-	fprintf(out, "</path>\n");
+	fprintf(out, "\"/>\n");
 }
 
 void svg_line(FILE *out, const struct svg_pen *pen, struct svg_point from,
@@ -85,34 +88,37 @@ void svg_line(FILE *out, const struct svg_pen *pen, struct svg_point from,
 {
 	const struct svg_point points[] = {from, to};
 
-	svg_path(out, pen, points, 2, NULL);
+	svg_path(out, pen, points, 2);
 }
 
-void svg_mark(FILE *out, int colour, enum svg_shape shape, bool is_hollow, double size,
-	      struct svg_point at)
+void svg_mark(FILE *out, enum svg_shape shape, bool is_hollow, double size,
+	      struct svg_point at, const char *title)
 {
 	fprintf(out,
 		"<use href=\"#%c%d\" transform=\"translate(%.2f,%.2f) scale(%g)\" "
-		"color=\"",
-		is_hollow || shape == SVG_CROSS ? 'h' : 'm', (int)shape, at.x, at.y,
-		size);
-	write_colour(out, colour);
-	fprintf(out, "\"/>\n");
+		"color=\"var(--c)\"%s>",
+		is_hollow || shape == SVG_CROSS ? 'h' : 'm', (int)shape, at.x, at.y, size,
+		title != NULL ? " class=\"pt\"" : "");
+	if (title != NULL) {
+		fprintf(out, "<title>");
+		write_text(out, title);
+		fprintf(out, "</title>");
+	}
+	fprintf(out, "</use>\n");
 }
 
-void svg_text(FILE *out, int colour, enum svg_anchor anchor, struct svg_point at,
-	      const char *text, size_t most)
+void svg_text(FILE *out, enum svg_colour colour, enum svg_anchor anchor,
+	      struct svg_point at, const char *text, size_t most)
 {
 	static const char *const anchors[] = {"start", "middle", "end"};
 	char *shown = strndup(text, whole_letters(text, most));
 
 	if (shown == NULL)
 		give_up("out of memory");
-	fprintf(out, "<text text-anchor=\"%s\" x=\"%.2f\" y=\"%.2f\" fill=\"",
+	fprintf(out, "<text text-anchor=\"%s\" x=\"%.2f\" y=\"%.2f\" fill=\"var(%s)\">",
 		anchors[anchor], at.x,
-		at.y + SVG_FONT * 0.33); /* half of a capital letter */
-	write_colour(out, colour);
-	fprintf(out, "\">");
+		at.y + SVG_FONT * 0.33, /* half of a capital letter */
+		variable(colour));
 	write_text(out, shown);
 	fprintf(out, "</text>\n");
 	free(shown);

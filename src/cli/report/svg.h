@@ -8,13 +8,16 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Variables of the page; from 1 on, that of a style. */
-enum { SVG_INK = -3, SVG_FAINT, SVG_GRID };
+/* Variables of the page; SVG_OWN is that of the lock whose group it is in. */
+enum svg_colour { SVG_INK, SVG_FAINT, SVG_GRID, SVG_OWN };
+
+/* So many are there for locks, --s1 and so on. */
+enum { SVG_COLOURS = 12 };
 
 enum { SVG_FONT = 11 };
 
 struct svg_pen {
-	int colour;
+	enum svg_colour colour;
 	double width;
 	const char *dash; /* lengths that are drawn and left out; NULL: solid */
 };
@@ -44,15 +47,20 @@ void svg_define_marks(FILE *out);
 void svg_begin(FILE *out, const char *label, double width, double height);
 void svg_end(FILE *out);
 
-/* `title`, unless NULL, is what a browser shows to who points at the line. */
+/* Begins what belongs to a lock, in its colour; one that stands back has it only when
+ * somebody asks for that lock. */
+void svg_begin_lock(FILE *out, const char *lock, int colour, bool stands_back);
+void svg_end_lock(FILE *out);
+
 void svg_path(FILE *out, const struct svg_pen *pen, const struct svg_point *points,
-	      size_t count, const char *title);
+	      size_t count);
 void svg_line(FILE *out, const struct svg_pen *pen, struct svg_point from,
 	      struct svg_point to);
-void svg_mark(FILE *out, int colour, enum svg_shape shape, bool is_hollow, double size,
-	      struct svg_point at);
+/* `title`, unless NULL, is what who points at the mark is told. */
+void svg_mark(FILE *out, enum svg_shape shape, bool is_hollow, double size,
+	      struct svg_point at, const char *title);
 /* The first `most` bytes of a text, or a little less, its middle at this height. */
-void svg_text(FILE *out, int colour, enum svg_anchor anchor, struct svg_point at,
-	      const char *text, size_t most);
+void svg_text(FILE *out, enum svg_colour colour, enum svg_anchor anchor,
+	      struct svg_point at, const char *text, size_t most);
 
 #endif /* PAWL_CLI_REPORT_SVG_H */
