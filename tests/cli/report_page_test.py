@@ -176,7 +176,7 @@ class InChromium(ReportTest):
         self.assertEqual(said[0], "mutex is first, or cannot be told apart from the first, in 2 of "
                                   "3 rows.")
         self.assertTrue(said[1].startswith("mutex, the default, is 2.00 times as good as pthread "
-                                           "(glibc) in the middle row, from 2.00 ("), said[1])
+                                           "(glibc) in the median row, from 2.00 ("), said[1])
         self.assertTrue(said[2].startswith("Each cell is the median of 7 runs in an interval that "
                                            "holds the true one with 98.4"), said[2])
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts that pawl bench is made of. */
 #include "lcg.h"
+#include "cli/bench/bench.h"
 #include "cli/bench/noise.h"
 #include "cli/common/options.h"
 #include "cli/common/stats.h"
+#include "cli/report/report.h"
 #include "subject.h"
 #include "workload.h"
 
@@ -179,6 +181,27 @@ static void intervals_differ_only_if_they_are_apart(void **state)
 		    close_to(ratio.high, 7));
 }
 
+static void assert_words(const struct workload *const *list)
+{
+	size_t f;
+
+	for (; *list != NULL; list++)
+		for (f = 0; f < WORKLOAD_FIGURES && (*list)->figures[f] != NULL; f++)
+			if (figure_named("figures", (*list)->figures[f]).title ==
+			    (*list)->figures[f])
+				fail_msg("%s: src/cli/report/figures.c has no words for "
+					 "%s",
+					 (*list)->name, (*list)->figures[f]);
+}
+
+/* Units, and whether more is better, which pawl report --diff has to know. */
+static void every_figure_of_a_workload_has_words(void **state)
+{
+	(void)state;
+	assert_words(workloads);
+	assert_words(bench_apps());
+}
+
 /* TSan follows 64 mutexes that are held at once; footprint holds thousands. */
 static bool can_run(const struct workload *workload)
 {
@@ -330,6 +353,7 @@ int main(void)
 			interval_of_few_samples_is_their_range_and_says_how_sure),
 		cmocka_unit_test(interval_of_nine_samples_leaves_out_one_at_each_end),
 		cmocka_unit_test(intervals_differ_only_if_they_are_apart),
+		cmocka_unit_test(every_figure_of_a_workload_has_words),
 		cmocka_unit_test(every_workload_runs_on_every_subject),
 		cmocka_unit_test(a_thread_knows_which_episodes_were_warm_up),
 		cmocka_unit_test(episodes_of_the_warm_up_do_not_count),

@@ -26,14 +26,8 @@ struct total {
 	double confidence;
 	const char *reference; /* NULL: there are several */
 	bool is_mixed, is_simulated;
+	bool has_less; /* of some rows less is better */
 };
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 static void add_cell(struct sum *sum, const struct report_panel *panel, int threads,
 		     const struct cell *cell)
@@ -62,6 +56,7 @@ static void add_to_total(struct total *total, const struct report_panel *panel,
 	total->cells++;
 	total->close += cell->kind == CELL_CLOSE;
 	total->confidence = fmin(total->confidence, cell->value.confidence);
+	total->has_less |= main_figure(panel).less_is_better;
 	total->is_simulated |= strcmp(panel->file->tool, "sim") == 0;
 	if (samples > 0 && (total->samples_least == 0 || samples < total->samples_least))
 		total->samples_least = samples;
@@ -197,15 +192,14 @@ static void write_default(FILE *out, const struct matrix *matrix, const struct s
 	if (sum == NULL || sum->times_count < 2)
 		return;
 	n = sum->times_count;
-	qsort(sum->times, n, sizeof(*sum->times), ascending);
 	fprintf(out, "<li><b>");
 	write_text(out, sum->lock);
 	fprintf(out, "</b>%s is %.2f times as good as ",
 		strcmp(sum->lock, "mutex") == 0 ? ", the default," : "",
-		sum->times[n / 2]);
+		estimate_median(sum->times, n).value);
 	write_reference(out,
 			total->is_mixed ? "what it is compared with" : total->reference);
-	fprintf(out, " in the middle row, from ");
+	fprintf(out, " in the median row, from ");
 	write_place(out, &sum->least);
 	fprintf(out, " to ");
 	write_place(out, &sum->most);
@@ -292,9 +286,9 @@ static void write_key(FILE *out, const struct total *total, const struct report 
 		fprintf(out, "what each row is compared with");
 	else
 		write_reference(out, total->reference);
-	fprintf(out,
-		"; above 1 is better, so of times and memory, where less is better, the "
-		"ratio is turned round: ");
+	fprintf(out, "; above 1 is better%s: ",
+		total->has_less ? ", so where less is better the ratio is turned round"
+				: "");
 	for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
 		fprintf(out, "<span class=\"%s\">%s</span> ", steps[i].class,
 			steps[i].text);
