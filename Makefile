@@ -19,6 +19,11 @@ demo: deps-demo all ## compare all locks in a minute or so, and write report.htm
 check: deps ## build and run every test: plain, sanitized, and the lint
 	scripts/check release asan-ubsan tsan
 
+check-cross: deps-cross ## build and run the tests for aarch64 and riscv64, under qemu-user
+	scripts/cross-root aarch64 build/root-aarch64
+	scripts/cross-root riscv64 build/root-riscv64
+	scripts/check aarch64 riscv64
+
 bench: all ## measure all locks at length; BENCH holds further options
 	build/release/pawl bench $(BENCH)
 
@@ -73,10 +78,13 @@ deps: ## install the packages that are missing: all that the tests use
 deps-demo: ## those that building and the demonstration need
 	scripts/deps demo
 
+deps-cross: ## those that check-cross needs besides
+	scripts/deps cross
+
 clean: ## remove everything that was built
 	rm -rf build
 
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' Makefile | expand -t 13
 
-.PHONY: all demo check bench sim verify mutate soak soak-leases soak-shared soak-disturb lint install deb deb-check deps deps-demo clean help
+.PHONY: all demo check check-cross bench sim verify mutate soak soak-leases soak-shared soak-disturb lint install deb deb-check deps deps-demo deps-cross clean help

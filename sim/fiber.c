@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fibers by hand-written switches on x86-64 and aarch64: ucontext would make
+ * Fibers by hand-written switches, one for each CPU: ucontext would make
  * two system calls a switch, and the checker makes millions of switches.
  */
 #include "fiber.h"
@@ -41,8 +41,10 @@ enum {
 		7, /* rbx rbp r12-r15, return address */
 #elif defined(__aarch64__)
 		20, /* x19-x28, x29, x30, d8-d15 */
+#elif defined(__riscv) && __riscv_xlen == 64
+		26, /* s0-s11, ra, fs0-fs11; one for the alignment */
 #else
-#error "fibers are written for x86-64 and aarch64"
+#error "fibers are written for x86-64, aarch64 and riscv64"
 #endif
 };
 
@@ -117,6 +119,76 @@ __asm__(".text\n"
 	"	brk #0\n"
 	".size sim_fiber_entry, .-sim_fiber_entry\n");
 enum { WORD_ARGUMENT = 0, WORD_ENTRY = 11 };
+#else
+__asm__(".text\n"
+	".globl sim_fiber_switch\n"
+	".type sim_fiber_switch, %function\n"
+	"sim_fiber_switch:\n"
+	"	addi sp, sp, -208\n"
+	"	sd s0, 0(sp)\n"
+	"	sd s1, 8(sp)\n"
+	"	sd s2, 16(sp)\n"
+	"	sd s3, 24(sp)\n"
+	"	sd s4, 32(sp)\n"
+	"	sd s5, 40(sp)\n"
+	"	sd s6, 48(sp)\n"
+	"	sd s7, 56(sp)\n"
+	"	sd s8, 64(sp)\n"
+	"	sd s9, 72(sp)\n"
+	"	sd s10, 80(sp)\n"
+	"	sd s11, 88(sp)\n"
+	"	sd ra, 96(sp)\n"
+	"	fsd fs0, 104(sp)\n"
+	"	fsd fs1, 112(sp)\n"
+	"	fsd fs2, 120(sp)\n"
+	"	fsd fs3, 128(sp)\n"
+	"	fsd fs4, 136(sp)\n"
+	"	fsd fs5, 144(sp)\n"
+	"	fsd fs6, 152(sp)\n"
+	"	fsd fs7, 160(sp)\n"
+	"	fsd fs8, 168(sp)\n"
+	"	fsd fs9, 176(sp)\n"
+	"	fsd fs10, 184(sp)\n"
+	"	fsd fs11, 192(sp)\n"
+	"	sd sp, (a0)\n"
+	"	mv sp, a1\n"
+	"	ld s0, 0(sp)\n"
+	"	ld s1, 8(sp)\n"
+	"	ld s2, 16(sp)\n"
+	"	ld s3, 24(sp)\n"
+	"	ld s4, 32(sp)\n"
+	"	ld s5, 40(sp)\n"
+	"	ld s6, 48(sp)\n"
+	"	ld s7, 56(sp)\n"
+	"	ld s8, 64(sp)\n"
+	"	ld s9, 72(sp)\n"
+	"	ld s10, 80(sp)\n"
+	"	ld s11, 88(sp)\n"
+	"	ld ra, 96(sp)\n"
+	"	fld fs0, 104(sp)\n"
+	"	fld fs1, 112(sp)\n"
+	"	fld fs2, 120(sp)\n"
+	"	fld fs3, 128(sp)\n"
+	"	fld fs4, 136(sp)\n"
+	"	fld fs5, 144(sp)\n"
+	"	fld fs6, 152(sp)\n"
+	"	fld fs7, 160(sp)\n"
+	"	fld fs8, 168(sp)\n"
+	"	fld fs9, 176(sp)\n"
+	"	fld fs10, 184(sp)\n"
+	"	fld fs11, 192(sp)\n"
+	"	addi sp, sp, 208\n"
+	"	ret\n"
+	".size sim_fiber_switch, .-sim_fiber_switch\n"
+	".globl sim_fiber_entry\n"
+	".type sim_fiber_entry, %function\n"
+	"sim_fiber_entry:\n"
+	"	mv a0, s0\n"
+	"	li s0, 0\n"
+	"	call sim_fiber_main\n"
+	"	ebreak\n"
+	".size sim_fiber_entry, .-sim_fiber_entry\n");
+enum { WORD_ARGUMENT = 0, WORD_ENTRY = 12 };
 #endif
 
 /* AddressSanitizer must be told when the stack changes under it. */

@@ -91,7 +91,7 @@ static void divert(int signal, ucontext_t *context)
 #else
 	context->uc_mcontext.sp = top;
 	context->uc_mcontext.pc = (uintptr_t)crashed;
-	context->uc_mcontext.regs[0] = (uintptr_t)signal;
+	context->uc_mcontext.regs[0] = (unsigned long long)signal;
 #endif
 }
 

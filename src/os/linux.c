@@ -179,6 +179,13 @@ unsigned pawl_os_cpus(void)
 	return 2; /* more CPUs than the set has room for, surely */
 }
 
+#if !defined(__GLIBC__) /* musl has no such function */
+static int getcpu(unsigned *cpu, unsigned *node)
+{
+	return (int)syscall(SYS_getcpu, cpu, node, NULL);
+}
+#endif
+
 unsigned pawl_os_cpu(void)
 {
 	const uint32_t *word = pawl_os_cpu_word();

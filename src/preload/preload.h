@@ -40,6 +40,10 @@
 #include <stdint.h>
 #include <time.h>
 
+#if !defined(__GLIBC__)
+#error "the interposer stands in for glibc's functions: it needs a dynamic glibc"
+#endif
+
 #define EXPORT __attribute__((visibility("default")))
 /* On declarations of data: spares the look into the table of addresses. */
 #define INTERNAL    __attribute__((visibility("hidden")))

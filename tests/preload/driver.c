@@ -30,7 +30,7 @@ static void every_function_is_ours(void **state)
 
 static void nothing_is_ours_without_us(void **state)
 {
-	struct outcome outcome = run("%s/preload_intercepted plain", PROGRAMS);
+	struct outcome outcome = run(PLAINLY "%s/preload_intercepted plain", PROGRAMS);
 
 	(void)state;
 	assert_int_equal(outcome.status, 0);
@@ -84,6 +84,7 @@ static void newcomers_are_counted(void **state)
 static void filters_see_no_membarrier(void **state)
 {
 	(void)state;
+	need_no_emulator();
 	run_well("preload_filtered prctl");
 	run_well("preload_filtered seccomp");
 }
@@ -155,6 +156,7 @@ INTEGRITY(forgotten)
 static void works_without_membarrier(void **state)
 {
 	(void)state;
+	need_no_emulator();
 	run_well("preload_no_membarrier " PROGRAMS "/preload_integrity pingpong");
 	run_well("preload_no_membarrier " PROGRAMS "/preload_integrity exclusion");
 }
@@ -170,8 +172,8 @@ static void the_highest_rank_waits_for_the_lowest(void **state)
 		print_message("its waiters do not sleep\n");
 		skip();
 	}
-	outcome = run("LD_PRELOAD=%s PAWL_LOCK=%s exec %s/preload_ranks 2>&1", LIBRARY,
-		      lock->name, PROGRAMS);
+	outcome = run("PAWL_LOCK=%s exec " PRELOADED "%s/preload_ranks 2>&1", lock->name,
+		      PROGRAMS);
 	refused = WIFEXITED(outcome.status) && WEXITSTATUS(outcome.status) == 77;
 	if (refused)
 		print_message("%s", outcome.text);
@@ -207,9 +209,9 @@ static void a_wrong_lock_is_one_line_and_127(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		struct outcome outcome = run("LD_PRELOAD=%s PAWL_LOCK=%s %s/"
-					     "preload_intercepted 2>&1",
-					     LIBRARY, wrong[i], PROGRAMS);
+		struct outcome outcome = run("PAWL_LOCK=%s " PRELOADED
+					     "%s/preload_intercepted 2>&1",
+					     wrong[i], PROGRAMS);
 
 		assert_int_equal(WEXITSTATUS(outcome.status), 127);
 		assert_int_equal(lines_of(outcome.text), 1);
@@ -225,9 +227,8 @@ static void a_wrong_lock_is_one_line_and_127(void **state)
 
 static void says_something_only_if_asked(void **state)
 {
-	struct outcome outcome = run("PAWL_VERBOSE=1 LD_PRELOAD=%s %s/"
-				     "preload_intercepted 2>&1",
-				     LIBRARY, PROGRAMS);
+	struct outcome outcome = run(
+		"PAWL_VERBOSE=1 " PRELOADED "%s/preload_intercepted 2>&1", PROGRAMS);
 
 	(void)state;
 	assert_int_equal(outcome.status, 0);

@@ -8,6 +8,20 @@
 /* What the programs run under. */
 extern const struct lock_type *lock;
 
+/* What stands before a program to run it, by itself or with us: an emulator, if it is
+ * for another CPU. */
+#ifdef EMULATOR
+#define PLAINLY	  EMULATOR " "
+#define PRELOADED EMULATOR " -E LD_PRELOAD=" LIBRARY " "
+#else
+#define PLAINLY	  ""
+#define PRELOADED "env LD_PRELOAD=" LIBRARY " "
+#endif
+
+/* Skips a case that needs what emulators do not have: filters of system calls, and
+ * programs that start others. */
+void need_no_emulator(void);
+
 /* What a command printed, stdout and stderr, and how it ended. */
 struct outcome {
 	int status; /* as of waitpid */

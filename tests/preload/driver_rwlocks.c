@@ -47,6 +47,7 @@ static void rwlocks_work_without_membarrier(void **state)
 	size_t i;
 
 	(void)state;
+	need_no_emulator();
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		snprintf(program, sizeof(program),
 			 "preload_no_membarrier %s/preload_rwlock_integrity %s", PROGRAMS,
@@ -58,13 +59,15 @@ static void rwlocks_work_without_membarrier(void **state)
 /* Reads and writes are counted, if they are ours. */
 static void rwlocks_are_counted(void **state)
 {
-	struct outcome outcome = run(
-		"%s run --stats -- %s/preload_rwlock_integrity many 2>&1", COMMAND,
-		PROGRAMS);
 	unsigned long long reads = 0, writes = 0, contended = 1;
-	const char *line = strstr(outcome.text, "read-write locks: ");
+	struct outcome outcome;
+	const char *line;
 
 	(void)state;
+	need_no_emulator();
+	outcome = run("%s run --stats -- %s/preload_rwlock_integrity many 2>&1", COMMAND,
+		      PROGRAMS);
+	line = strstr(outcome.text, "read-write locks: ");
 	assert_int_equal(outcome.status, 0);
 	assert_non_null(line);
 	assert_int_equal(sscanf(line,
@@ -102,6 +105,7 @@ static void rwlocks_are_glibcs_unless_asked_for(void **state)
 	size_t i;
 
 	(void)state;
+	need_no_emulator();
 	unsetenv("PAWL_RWLOCK");
 	for (i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		struct outcome outcome = run(
@@ -122,11 +126,12 @@ static void rwlocks_are_glibcs_unless_asked_for(void **state)
 
 static void neither_ours_nor_glibcs_is_one_line(void **state)
 {
-	struct outcome outcome = run("PAWL_RWLOCK=nobodys LD_PRELOAD=%s %s/"
-				     "preload_intercepted 2>&1",
-				     LIBRARY, PROGRAMS);
+	struct outcome outcome;
 
 	(void)state;
+	need_no_emulator();
+	outcome = run("PAWL_RWLOCK=nobodys " PRELOADED "%s/preload_intercepted 2>&1",
+		      PROGRAMS);
 	assert_int_equal(WEXITSTATUS(outcome.status), 127);
 	assert_string_equal(outcome.text,
 			    "pawl: PAWL_RWLOCK=nobodys is neither pawl nor glibc\n");

@@ -384,7 +384,7 @@ static void run_with_a_bad_mode(void)
 {
 	setenv("PAWL_LEASE_MODE", "best", 1);
 	execl("/proc/self/exe", "again", "m", (char *)NULL);
-	_exit(1);
+	_exit(errno == ENOEXEC ? CHILD_SKIPS : 1); /* as child_again() has it */
 }
 
 static void a_bad_mode_is_one_line(void **state)
@@ -392,6 +392,8 @@ static void a_bad_mode_is_one_line(void **state)
 	struct child child = child_run(run_with_a_bad_mode);
 
 	(void)state;
+	if (child.status == CHILD_SKIPS)
+		skip_because("an emulator starts no programs");
 	assert_int_equal(child.status, 0);
 	assert_string_equal(child.text,
 			    "pawl: PAWL_LEASE_MODE=best is none of cpu, cid, rdpid, "

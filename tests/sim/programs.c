@@ -205,5 +205,5 @@ uint64_t scale(uint64_t n)
 {
 	const char *times = getenv("PAWL_TEST_SCALE");
 
-	return times == NULL ? n : n * (uint64_t)atoi(times);
+	return times == NULL ? n : (uint64_t)((double)n * atof(times));
 }

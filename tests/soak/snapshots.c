@@ -117,7 +117,9 @@ int main(int argc, char **argv)
 	}
 	for (i = 0; i < READERS; i++) {
 		pthread_join(readers[i].thread, NULL);
-		wrong += readers[i].torn + readers[i].backwards + (readers[i].done == 0);
+		/* Who only tries may find a writer there each time. */
+		wrong += readers[i].torn + readers[i].backwards +
+			 (readers[i].done == 0 && readers[i].id == 0);
 		printf("reader %d: %" PRIu64 " reads, %" PRIu64 " given up, %" PRIu64
 		       " torn, %" PRIu64 " backwards\n",
 		       i, readers[i].done, readers[i].refused, readers[i].torn,

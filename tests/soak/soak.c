@@ -7,7 +7,8 @@
  * mutex guards a counter that would show a second owner, and every token that
  * is produced must be consumed, or somebody was forgotten.
  *
- * Usage: soak SECONDS [SEED]
+ * Usage: soak SECONDS [SEED [ACTS]]
+ * One act in ACTS is a fork; 20000 unless given.
  */
 #define _GNU_SOURCE
 #include <pawl/cond.h>
@@ -36,6 +37,7 @@ struct room {
 };
 
 static struct room rooms[ROOMS];
+static uint64_t acts_to_a_fork = 20000;
 static pawl_atomic64 stop, progress, threads_made, children_made;
 
 static void die(const char *sentence)
@@ -178,7 +180,7 @@ static void *live(void *argument)
 
 	while (life-- > 0 && pawl_load_relaxed(&stop) == 0) { /* Relaxed: by and by */
 		act(&random);
-		if (draw(&random, 20000) == 0)
+		if (draw(&random, acts_to_a_fork) == 0)
 			fork_in_a_room(&random);
 		pawl_fetch_add_relaxed(&progress, 1); /* Relaxed: a count */
 	}
@@ -219,8 +221,10 @@ int main(int argc, char **argv)
 	long visits = 0;
 	int i, left;
 
-	if (argc > 3 || seconds <= 0) {
-		fprintf(stderr, "usage: soak SECONDS [SEED]\n");
+	if (argc > 3)
+		acts_to_a_fork = strtoull(argv[3], NULL, 0);
+	if (argc > 4 || seconds <= 0 || acts_to_a_fork == 0) {
+		fprintf(stderr, "usage: soak SECONDS [SEED [ACTS]]\n");
 		return 2;
 	}
 	sigaction(SIGUSR1, &ignore, NULL);

@@ -152,26 +152,47 @@ static bool find_program(const char *name, char *path, size_t size)
 	}
 }
 
-/* Whether it is a program in our own format that no dynamic linker starts. */
-static bool is_static(const char *path)
+/* Puts the name of its dynamic linker into `linker`, "" if it has none; false if it is
+ * no program in our own format. */
+static bool find_linker(const char *path, char *linker, size_t size)
 {
 	FILE *file = fopen(path, "r");
 	Elf64_Ehdr header;
 	Elf64_Phdr part;
-	bool is_ours, linked = false;
+	bool is_ours;
 	int i;
 
 	is_ours = file != NULL && fread(&header, sizeof(header), 1, file) == 1 &&
 		  memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
 		  header.e_ident[EI_CLASS] == ELFCLASS64;
-	for (i = 0; is_ours && i < header.e_phnum && !linked; i++)
-		linked = fseek(file, (long)header.e_phoff + i * header.e_phentsize,
-			       SEEK_SET) == 0 &&
-			 fread(&part, sizeof(part), 1, file) == 1 &&
-			 part.p_type == PT_INTERP;
+	linker[0] = '\0';
+	for (i = 0; is_ours && i < header.e_phnum && linker[0] == '\0'; i++)
+		if (fseek(file, (long)header.e_phoff + i * header.e_phentsize,
+			  SEEK_SET) == 0 &&
+		    fread(&part, sizeof(part), 1, file) == 1 &&
+		    part.p_type == PT_INTERP &&
+		    fseek(file, (long)part.p_offset, SEEK_SET) == 0 &&
+		    fgets(linker, (int)size, file) == NULL)
+			linker[0] = '\0';
 	if (file != NULL)
 		fclose(file);
-	return is_ours && !linked;
+	return is_ours;
+}
+
+static void refuse_linker(const char *path)
+{
+	char linker[PATH_MAX];
+
+	if (!find_linker(path, linker, sizeof(linker)))
+		return;
+	if (linker[0] == '\0')
+		refuse("'%s' is statically linked, so no other lock can be put under its "
+		       "mutexes; link it dynamically",
+		       path);
+	if (strstr(linker, "ld-musl") != NULL)
+		refuse("'%s' is linked with musl, and other locks can be put under "
+		       "glibc's mutexes only; link it with glibc",
+		       path);
 }
 
 /* Puts what a script names in its first line into `path`, instead of the script;
@@ -206,10 +227,9 @@ void refuse_if_deaf(const char *name)
 		refuse("'%s' is set-user-ID or set-group-ID, and for these the dynamic "
 		       "linker ignores LD_PRELOAD; use a copy without that bit",
 		       path);
-	if (is_static(path) || (find_interpreter(path, sizeof(path)) && is_static(path)))
-		refuse("'%s' is statically linked, so no other lock can be put under its "
-		       "mutexes; link it dynamically",
-		       path);
+	refuse_linker(path);
+	if (find_interpreter(path, sizeof(path)))
+		refuse_linker(path);
 }
 
 void require_interposable(const char *name)

@@ -37,7 +37,7 @@ bool run_program(const struct program *program, struct program_outcome *outcome)
 
 /*
  * Refuses what cannot be run under the interposer, or not at all: a program
- * that is not there, not executable, statically linked or set-user-ID.
+ * that is not there, not executable, statically linked, linked with musl or set-user-ID.
  */
 void require_interposable(const char *name);
 

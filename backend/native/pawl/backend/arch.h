@@ -22,6 +22,10 @@
 
 #include <stdint.h>
 
+/* Words hold addresses; and on i386 they would not even be aligned to their size. */
+#if UINTPTR_MAX != UINT64_MAX
+#error "pawl is for 64-bit CPUs: x86-64, aarch64, riscv64; 32-bit ones are not supported"
+#endif
 #if !defined(__GCC_ATOMIC_LLONG_LOCK_FREE) || __GCC_ATOMIC_LLONG_LOCK_FREE != 2
 #error "pawl needs lock-free 64-bit atomics"
 #endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Shows, without pawl, that qemu-user cannot fork while its threads translate: threads
+ * run code that is new each time, which the emulator has to translate and notes in trees
+ * of GLib's, whose nodes are from GLib's slices. A child of a fork that comes while
+ * another thread holds a lock of the slices waits for it for ever as soon as it has to
+ * translate something itself. With G_SLICE=always-malloc in the emulator's environment
+ * the nodes are from malloc, which forks know about.
+ *
+ * Usage: emulated_forks FORKS
+ * Exit status 1 if a child hung, which then is killed.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { THREADS = 4, PAGE = 4096, ROUTINES = 64, PATIENCE_S = 10 };
+
+/* A function that returns at once, and its size. */
+#if defined(__aarch64__)
+static const uint32_t nothing = 0xd65f03c0; /* ret */
+#elif defined(__riscv)
+static const uint32_t nothing = 0x00008067; /* ret */
+#elif defined(__x86_64__)
+static const uint32_t nothing = 0x909090c3; /* ret */
+#else
+#error "no function is known for this CPU"
+#endif
+
+/* Makes functions, runs each, and takes them away. */
+static void run_something_new(void)
+{
+	uint32_t *code = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int i;
+
+	if (code == MAP_FAILED)
+		return;
+	for (i = 0; i < ROUTINES; i++)
+		code[i] = nothing;
+	__builtin___clear_cache((char *)code, (char *)(code + ROUTINES));
+	for (i = 0; i < ROUTINES; i++)
+		((void (*)(void))(uintptr_t)&code[i])();
+	munmap(code, PAGE);
+}
+
+static void *translate(void *argument)
+{
+	for (;;)
+		run_something_new();
+	return argument;
+}
+
+static volatile pid_t child;
+
+static void give_up(int number)
+{
+	(void)number;
+	kill(child, SIGKILL);
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction action = {.sa_handler = give_up};
+	int forks = argc == 2 ? atoi(argv[1]) : 0, i, status = 0;
+	pthread_t thread;
+
+	if (forks <= 0) {
+		fprintf(stderr, "usage: emulated_forks FORKS\n");
+		return 2;
+	}
+	sigaction(SIGALRM, &action, NULL);
+	for (i = 0; i < THREADS; i++)
+		if (pthread_create(&thread, NULL, translate, NULL) != 0)
+			return 2;
+	for (i = 0; i < forks; i++) {
+		child = fork();
+		if (child == 0) {
+			run_something_new();
+			_exit(0);
+		}
+		alarm(PATIENCE_S);
+		while (waitpid(child, &status, 0) != child)
+			continue;
+		alarm(0);
+		if (status != 0) {
+			printf("emulated_forks: child %d of %d hung\n", i + 1, forks);
+			return 1;
+		}
+	}
+	printf("emulated_forks: %d children, none hung\n", forks);
+	return 0;
+}
