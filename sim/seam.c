@@ -110,6 +110,15 @@ bool sim_one_in(unsigned n)
 	return sim_engine->one_in(n, SITE);
 }
 
+unsigned sim_node_count = 1;
+
+unsigned sim_node(void)
+{
+	if (sim_engine->node != NULL)
+		return sim_engine->node();
+	return sim_node_count > 1 && sim_one_in(2);
+}
+
 bool sim_timed(void)
 {
 	return sim_engine->now != NULL;

@@ -85,6 +85,9 @@ struct sim_engine {
 	/* Accesses that are not atomic, in code built for the simulator. */
 	void (*plain)(const void *p, size_t size, bool write, const void *site);
 	void *(*self)(void); /* struct pawl_thread of the running fiber */
+	/* NUMA node it is on. NULL: now on one of them, now on another, for no lock may
+	 * hang on where a thread was before. */
+	unsigned (*node)(void);
 	bool (*one_in)(unsigned n, const void *site);
 	void *(*allocate)(size_t size, size_t alignment);
 	void (*release)(void *p, const void *site);
@@ -123,6 +126,9 @@ bool sim_sleep(const uint64_t *p, uint64_t expected, bool timed);
 void sim_wake(const uint64_t *p);
 void *sim_self(void);
 bool sim_one_in(unsigned n);
+/* NUMA node of the running thread, of so many: 1 or 2 where the engine has none. */
+unsigned sim_node(void);
+extern unsigned sim_node_count;
 /* Whether the running engine has a clock: waiting then is as on real hardware. */
 bool sim_timed(void);
 void sim_pause(void);

@@ -4,6 +4,8 @@
 #define PAWL_PAWL_H
 
 #include <pawl/clh.h>
+#include <pawl/cna.h>
+#include <pawl/cohort.h>
 #include <pawl/cond.h>
 #include <pawl/counter.h>
 #include <pawl/hapax.h>

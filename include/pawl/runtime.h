@@ -53,16 +53,22 @@ extern struct pawl_hapax_gone pawl_hapax_gone_[];
 void pawl_hapax_forget_(void);
 
 /*
- * Queue node of mcs and clh, and record of hapax. A thread keeps a list of free
- * ones, which its exit returns to the heap.
+ * Queue node of mcs, clh, cna and cohort, and record of hapax. A thread keeps a list
+ * of free ones, which its exit returns to the heap.
  */
 struct pawl_node {
-	PAWL_SEQUESTER pawl_atomic64 next; /* mcs: who is behind us */
+	PAWL_SEQUESTER pawl_atomic64 next; /* who is behind us */
 	pawl_atomic64 ready;		   /* set when the wait is over */
 	uint64_t value, ahead;		   /* hapax: who left, whom it waited for */
 	struct pawl_node *free_next; /* link in a thread's free list, or of records */
 	uint64_t free_depth;	     /* nodes in a thread's free list from here on */
+	uint32_t home;		     /* cna, cohort: NUMA node of who waits */
+	uint32_t streak;	     /* cna, cohort: since when the lock stays at home */
+	struct pawl_node *aside, *last; /* cna: who was passed over */
 };
+
+/* Of a holder that has not waited: nobody has looked yet. */
+#define PAWL_NO_HOME UINT32_MAX
 
 /* How many a thread keeps: it may release more locks than it takes. */
 enum { PAWL_NODES_KEPT = 64 };

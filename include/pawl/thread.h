@@ -31,9 +31,13 @@
  *   pawl_cpu_now(told)    the CPU that this thread runs on, read anew each time from
  *                         where the system keeps it up to date; told == NULL: by
  *                         asking the CPU, where it can be asked
+ *   pawl_numa_node()      the NUMA node that this thread runs on, or did a moment ago
+ *   pawl_numa_nodes()     how many of them there are
  *   pawl_at_thread_exit() arranges that this thread's storage is tidied up by
  *                         pawl_thread_exit_() before it goes away
  *   PAWL_WAITING_SLOTS    slots in each waiting array, a power of two
+ *   PAWL_NUMA_STREAK      how often a lock that knows NUMA nodes stays on one while others
+ *                         wait for it
  *   PAWL_MUTEX_BYPASS     how many unlocks may pass over the head of a mutex's
  *                         queue; reached only by a head that cannot run, for one
  *                         that runs asks for its turn much sooner

@@ -52,6 +52,11 @@ bool has_own_way(const struct lock_type *type)
 	return strcmp(type->name, type->base) == 0;
 }
 
+bool ends_beyond_three(const struct lock_type *type)
+{
+	return strcmp(type->base, "cohort") != 0;
+}
+
 static uint64_t seen; /* in any execution of this search */
 
 void scenario_saw(uint64_t sights)
@@ -98,6 +103,7 @@ void scenario_check(const struct scenario *scenario, const struct lock_type *typ
 	sim_hapax_block_bits = 1; /* so that blocks end */
 	sim_mutex_bypass = scenario->bypass != 0 ? scenario->bypass : 1 << 20;
 	sim_mutex_polls = scenario->polls;
+	sim_node_count = scenario->one_node ? 1 : 2;
 	sim_membarrier_works = !scenario->without_membarrier;
 	sim_impatient = false;
 	sim_sleep_sees = scenario->sleep_sees;

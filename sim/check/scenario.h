@@ -34,6 +34,7 @@ struct scenario {
 	bool takes_minutes;		   /* only with --full, or if it is named */
 	bool takes_hours;		   /* only if it is named, or at random */
 	bool polls;			   /* the waiters of a mutex do */
+	bool one_node;			   /* NUMA: nobody is elsewhere */
 	bool sleep_sees;		   /* sim_sleep_sees: for what would not end */
 	int alike; /* threads from alike - 1 on run the same code; 0 = none do */
 	/* In which sizes `pawl check` runs it, unless asked for one. */
@@ -100,6 +101,10 @@ const struct scenario *scenario_of(const struct lock_type *type, size_t n);
 
 /* Whether a lock sleeps in a way of its own: not as another one, waiting otherwise. */
 bool has_own_way(const struct lock_type *type);
+
+/* Whether its scenarios end with four threads, or with three visits of two: not if it is
+ * made of two locks, cohort. */
+bool ends_beyond_three(const struct lock_type *type);
 
 /* Explores one scenario with one lock. */
 void scenario_check(const struct scenario *scenario, const struct lock_type *type,

@@ -299,6 +299,13 @@ static void *coherence_own_storage(void)
 	return c->running->thread;
 }
 
+static unsigned coherence_node(void)
+{
+	struct coherence *c = coherence_current;
+
+	return c->running->node;
+}
+
 static bool coherence_one_in(unsigned n, const void *site)
 {
 	struct coherence *c = coherence_current;
@@ -343,6 +350,7 @@ const struct sim_engine coherence_engine = {
 	.sleep_for = sleep_for,
 	.plain = coherence_plain,
 	.self = coherence_own_storage,
+	.node = coherence_node,
 	.one_in = coherence_one_in,
 	.allocate = coherence_allocate,
 	.release = coherence_release,

@@ -198,7 +198,20 @@ unsigned pawl_current_cpu(void)
 	return pawl_os_cpu();
 }
 
-unsigned pawl_current_node(void)
+unsigned pawl_numa_node_native_(void)
 {
 	return pawl_os_node();
+}
+
+unsigned pawl_numa_nodes_native_(void)
+{
+	static pawl_atomic64 count;
+	/* Relaxed, both: whoever looks first finds the same number. */
+	uint64_t known = pawl_load_relaxed(&count);
+
+	if (__builtin_expect(known == 0, false)) {
+		known = pawl_os_nodes();
+		pawl_store_relaxed(&count, known); /* Relaxed: likewise */
+	}
+	return (unsigned)known;
 }

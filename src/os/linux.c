@@ -97,11 +97,11 @@ const uint32_t *pawl_os_cid_word(void)
 	return filled ? &rseq_area()->mm_cid : NULL;
 }
 
-/* "0-3" or "0-3,8-11": one more than the last number. */
-unsigned pawl_os_possible_cpus(void)
+/* "0-3" or "0-3,8-11": one more than the last number; 0 if there is no such file. */
+static unsigned read_possible(const char *name)
 {
 	int saved = errno;
-	int file = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
+	int file = open(name, O_RDONLY | O_CLOEXEC);
 	char text[256];
 	ssize_t length = file >= 0 ? read(file, text, sizeof(text)) : -1, i;
 	unsigned last = 0;
@@ -114,8 +114,15 @@ unsigned pawl_os_possible_cpus(void)
 			last = 10 * last + (unsigned)(text[i] - '0');
 		else if (text[i] != '\n')
 			last = 0;
+	return length > 0 && length < (ssize_t)sizeof(text) ? last + 1 : 0;
+}
+
+unsigned pawl_os_possible_cpus(void)
+{
+	unsigned cpus = read_possible("/sys/devices/system/cpu/possible");
+
 	/* Without that file any number may come: most systems' limit, then. */
-	return length > 0 && length < (ssize_t)sizeof(text) ? last + 1 : CPU_SETSIZE;
+	return cpus != 0 ? cpus : CPU_SETSIZE;
 }
 
 bool pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
@@ -206,6 +213,13 @@ unsigned pawl_os_node(void)
 		return *(const volatile uint32_t *)&rseq_area()->node_id;
 	getcpu(NULL, &node);
 	return node;
+}
+
+unsigned pawl_os_nodes(void)
+{
+	unsigned nodes = read_possible("/sys/devices/system/node/possible");
+
+	return nodes != 0 ? nodes : 1;
 }
 
 /* From an archive the linker takes what somebody asks for, and nobody else would. */

@@ -87,6 +87,9 @@ unsigned pawl_os_cpus(void);
 unsigned pawl_os_cpu(void);
 unsigned pawl_os_node(void);
 
+/* How many NUMA nodes this machine has or may get; 1 if unknown. */
+unsigned pawl_os_nodes(void);
+
 /* Nanoseconds on a clock that never goes back. */
 uint64_t pawl_os_now(void);
 

@@ -150,6 +150,7 @@ bool sit_on(size_t which)
 struct recruit {
 	void *(*run)(void *);
 	void *argument;
+	int number;
 };
 
 static void step_back(int signal)
@@ -161,6 +162,8 @@ static void step_back(int signal)
 	errno = saved;
 }
 
+__thread int crew_number;
+
 static void *serve(void *argument)
 {
 	struct recruit recruit = *(struct recruit *)argument;
@@ -171,6 +174,7 @@ static void *serve(void *argument)
 	void *result;
 
 	free(argument);
+	crew_number = recruit.number;
 	event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
 	timed = timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 &&
 		timer_settime(timer, 0, &every, NULL) == 0;
@@ -187,7 +191,7 @@ void crew_start(struct crew *crew, void *(*run)(void *), void *argument)
 	assert_non_null(recruit);
 	signal(SIGUSR1, step_back);
 	assert_true(crew->size < (int)COUNT_OF(crew->threads));
-	*recruit = (struct recruit){run, argument};
+	*recruit = (struct recruit){run, argument, crew->size};
 	assert_int_equal(pthread_create(&crew->threads[crew->size], NULL, serve, recruit),
 			 0);
 	crew->size++;

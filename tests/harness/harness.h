@@ -74,6 +74,8 @@ struct crew {
 	pthread_t threads[64];
 	int size;
 };
+/* A crew's threads are numbered from 0; all others have number 0. */
+extern __thread int crew_number;
 void crew_start(struct crew *crew, void *(*run)(void *), void *argument);
 void crew_join(struct crew *crew);
 
@@ -98,7 +100,7 @@ void breathe(void);
  * lock that is held by the caller.
  */
 struct image {
-	uint64_t words[4];
+	uint64_t words[160];
 };
 struct image lock_image(const void *l);
 /* Waits until the words differ from what they were. */

@@ -81,6 +81,9 @@ static void add_usual_cases(struct plan *plan, const struct request *request,
 	if (request->scenario == NULL && request->random == 0 &&
 	    (scenario->takes_hours || (scenario->takes_minutes && !request->full)))
 		return;
+	if (scenario->long_asleep && !ends_beyond_three(type) && !request->full &&
+	    request->scenario == NULL)
+		return;
 	if (type->parks) {
 		if (scenario->basic || scenario->for_sleepers ||
 		    (request->full && finishes_parking(type, scenario)))
@@ -91,7 +94,7 @@ static void add_usual_cases(struct plan *plan, const struct request *request,
 		return;
 	}
 	add_case(plan, type, scenario, 3, 1, request->model);
-	if (scenario->basic || request->full) {
+	if ((scenario->basic || request->full) && ends_beyond_three(type)) {
 		add_case(plan, type, scenario, 2, 3, request->model);
 		add_case(plan, type, scenario, 4, 1, request->model);
 	}

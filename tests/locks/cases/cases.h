@@ -7,6 +7,8 @@
 
 extern const struct CMUnitTest hemlock_scope_cases[];
 extern const size_t hemlock_scope_case_count;
+extern const struct CMUnitTest node_cases[];
+extern const size_t node_case_count;
 extern const struct CMUnitTest overlap_cases[];
 extern const size_t overlap_case_count;
 extern const struct CMUnitTest palindrome_cases[];
