@@ -44,6 +44,20 @@ static void spell_out(int argc, char **argv)
 			argv[i] = output;
 }
 
+int compare_files(char *old_path, const char *old_name, char *new_path,
+		  const char *new_name)
+{
+	struct report old = read_report(&old_path, 1), new = read_report(&new_path, 1);
+	int status;
+
+	old.files[0].path = old_name;
+	new.files[0].path = new_name;
+	status = report_diff(&old, &new);
+	free_report(&old);
+	free_report(&new);
+	return status;
+}
+
 int report_main(int argc, char **argv)
 {
 	const char *output = NULL;
@@ -69,7 +83,7 @@ int report_main(int argc, char **argv)
 		.options = options,
 	};
 	struct report report;
-	int count, status = 0;
+	int count;
 
 	spell_out(argc, argv);
 	count = parse_options(&usage, argc, argv);
@@ -81,15 +95,8 @@ int report_main(int argc, char **argv)
 		       count);
 	if (diff && output != NULL)
 		refuse("--diff writes no page; leave out --output");
-	if (diff) {
-		struct report old = read_report(argv + 1, 1);
-		struct report new = read_report(argv + 2, 1);
-
-		status = report_diff(&old, &new);
-		free_report(&old);
-		free_report(&new);
-		return status;
-	}
+	if (diff)
+		return compare_files(argv[1], argv[1], argv[2], argv[2]);
 	if (output == NULL)
 		output = "report.html";
 	report = read_report(argv + 1, (size_t)count);
