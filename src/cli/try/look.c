@@ -99,7 +99,7 @@ static void look_under(struct look *look, struct candidate *candidate)
 /* Runs of glibc, which show what noise there is: as many as fit. */
 static void look_at_glibc(struct candidate *glibc, double began, double budget)
 {
-	double run_s = glibc->warm_up[WALL], all_s = fmin(look_s, budget / 2);
+	double run_s = glibc->run_s, all_s = fmin(look_s, budget / 2);
 	double fit = fmin((all_s - (now() - began)) / run_s, GLIBC_MOST);
 	int i, f, runs = (int)fmax(fit, run_s < all_s / 2);
 

@@ -40,12 +40,12 @@ static size_t count_running(const struct trial *trial)
 /* Seconds that a run of each takes. */
 static double round_s(const struct trial *trial)
 {
-	double sum = trial->candidates[0].warm_up[WALL];
+	double sum = trial->candidates[0].run_s;
 	size_t i;
 
 	for (i = 1; i < trial->count; i++)
 		if (runs_on(&trial->candidates[i]))
-			sum += trial->candidates[i].warm_up[WALL];
+			sum += trial->candidates[i].run_s;
 	return sum;
 }
 
@@ -201,7 +201,7 @@ static void warm_up(struct trial *trial)
 		struct candidate *c = &trial->candidates[i];
 
 		c->environment = environment_for(c->name, NULL);
-		if (runs_on(c) && (running > 1 || c->warm_up[WALL] == 0))
+		if (runs_on(c) && (running > 1 || c->run_s == 0))
 			run_once(c, c->environment, c->warm_up);
 	}
 }
@@ -227,7 +227,7 @@ static void spare_warm_ups(struct trial *trial, double left)
 {
 	size_t i, runs = trial->count - 1 + 2 * RUNS_TO_RANK;
 
-	if (trial->candidates[0].warm_up[WALL] * (double)runs <= left ||
+	if (trial->candidates[0].run_s * (double)runs <= left ||
 	    *trial->candidates[1].trouble != '\0')
 		return;
 	for (i = 2; i < trial->count; i++)

@@ -5,6 +5,7 @@
 
 #include "cli/common/interpose.h"
 #include "cli/common/options.h"
+#include "cli/common/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -198,8 +199,10 @@ bool run_once(struct candidate *candidate, char **environment, double figures[FI
 	struct program_outcome costs = {.end = ENDED_BY_EXIT};
 	int out = keeps_output ? memory_file() : dup(all.null), err = memory_file();
 	char *trouble = candidate->trouble;
+	double began = now();
 
 	run_any(candidate, environment, out, err, &outcome, &costs);
+	candidate->run_s = now() - began;
 	if (outcome.end == ENDED_INTERRUPTED)
 		all.is_interrupted = true;
 	else if (*trouble == '\0')

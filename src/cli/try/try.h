@@ -59,6 +59,7 @@ struct candidate {
 	size_t runs;	    /* how many of the samples are filled */
 	double *samples[FIGURES];
 	double warm_up[FIGURES]; /* of a run before, which does not count */
+	double run_s; /* how long the last run took, with all that is around it */
 	enum dropped dropped;
 	/* Why it is not ranked: what the program did; empty if nothing. */
 	char trouble[256];
