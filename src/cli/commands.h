@@ -17,4 +17,10 @@ int sim_main(int argc, char **argv);
 int top_main(int argc, char **argv);
 int try_main(int argc, char **argv);
 
+/* What 'pawl report --diff' does, for other commands, which have names for the files: 1
+ * if something became worse beyond noise, else 0. A page is written if output is not
+ * NULL. */
+int compare_files(char *old_path, const char *old_name, char *new_path,
+		  const char *new_name, const char *output);
+
 #endif /* PAWL_CLI_COMMANDS_H */

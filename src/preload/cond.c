@@ -38,11 +38,16 @@ static bool is_foreign(const struct cond *c)
 }
 
 struct wait {
-	struct pawl_sleeper me;
+	struct pawl_sleeper me;	 /* first: found by it */
 	struct pawl_cond *plain; /* where it enrolled */
 	struct mutex *mutex;
 	const void *site; /* return address of the program's call */
+	/* If it is counted: when a signal put it into the queue of its mutex, and when
+	 * it was called out of that. */
+	uint64_t queued, called;
 };
+
+static_assert(offsetof(struct wait, me) == 0, "a wait is found by its sleeper");
 
 static struct pawl_cond *stand_in(const struct cond *c)
 {
@@ -61,16 +66,51 @@ static int signal_foreign(struct cond *c, bool all)
 	return glibc()->cond_signal((pthread_cond_t *)c);
 }
 
+/* What others do to a waiter passes through here; see CMakeLists.txt. The sleepers that
+ * came to a pawl_cond, and know since when, are those of this file. */
+
+bool __real_pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper);
+bool __wrap_pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper);
+bool __real_pawl_sleeper_tell(struct pawl_sleeper *sleeper, enum sleeper_state state);
+bool __wrap_pawl_sleeper_tell(struct pawl_sleeper *sleeper, enum sleeper_state state);
+
+bool __wrap_pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
+{
+	if (unlikely(stats_on))
+		((struct wait *)(void *)sleeper)->queued = pawl_os_now();
+	return __real_pawl_mutex_enqueue(m, sleeper);
+}
+
+bool __wrap_pawl_sleeper_tell(struct pawl_sleeper *sleeper, enum sleeper_state state)
+{
+	if (unlikely(stats_on) && sleeper->since != 0)
+		((struct wait *)(void *)sleeper)->called = pawl_os_now();
+	return __real_pawl_sleeper_tell(sleeper, state);
+}
+
+/*
+ * Gets the mutex that it is queued for. Counts the time in the queue, and from now
+ * on; but not how long it took the system to let a thread run that was called.
+ */
+static void take_queued(struct wait *w)
+{
+	uint64_t back = likely(!stats_on) ? 0 : pawl_os_now();
+	uint64_t called = w->called;
+
+	pawl_mutex_lock_queued(w->me.mutex, &w->me);
+	if (unlikely(stats_on)) {
+		stats_requeued(called - w->queued + pawl_os_now() - back);
+		stats_acquired();
+	}
+}
+
 /* Gets the mutex back after a wait that a signal ended, or nothing did. */
 static int take_back(struct wait *w, bool signalled)
 {
 	bool queued = signalled && w->me.mutex != NULL && w->me.address == w->me.mutex;
 
-	if (queued) {
-		pawl_mutex_lock_queued(w->me.mutex, &w->me);
-		if (unlikely(stats_on))
-			stats_acquired();
-	}
+	if (queued)
+		take_queued(w);
 	return mutex_resume(w->mutex, queued, w->site);
 }
 

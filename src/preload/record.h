@@ -28,6 +28,9 @@ struct counters {
 	pawl_atomic64 wakes;	    /* threads woken, for whatever reason */
 	pawl_atomic64 barriers;	    /* membarrier calls */
 	pawl_atomic64 longest;	    /* wait for a mutex, in nanoseconds */
+	pawl_atomic64 waited;	    /* for mutexes, all of it, in nanoseconds */
+	pawl_atomic64 rw_waited;    /* for read-write locks */
+	pawl_atomic64 requeued;	    /* for mutexes whose queue a signal had put it into */
 };
 
 /* Written by its thread alone; the counters are read by others. */

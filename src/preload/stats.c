@@ -69,9 +69,14 @@ static struct place *place_of(const void *lock)
 }
 
 /* The counters have one writer; the report reads them while it may write. */
+static void add(pawl_atomic64 *counter, uint64_t more)
+{
+	pawl_store_relaxed(counter, get(counter) + more);
+}
+
 static void add_one(pawl_atomic64 *counter)
 {
-	pawl_store_relaxed(counter, get(counter) + 1);
+	add(counter, 1);
 }
 
 void stats_acquired(void)
@@ -105,11 +110,13 @@ static uint64_t waiting(const void *lock, bool rwlock, const void *site)
 	return pawl_os_now();
 }
 
-static void waited(const void *lock, uint64_t since, pawl_atomic64 *longest)
+static void waited(const void *lock, uint64_t since, pawl_atomic64 *all,
+		   pawl_atomic64 *longest)
 {
 	uint64_t time = pawl_os_now() - since;
 	struct place *place = place_of(lock);
 
+	add(all, time);
 	raise_to(longest, time);
 	if (place != NULL)
 		raise_to(&place->longest, time);
@@ -123,7 +130,9 @@ uint64_t stats_waiting(const struct mutex *m, const void *site)
 
 void stats_waited(const struct mutex *m, uint64_t since)
 {
-	waited(m, since, &my_record()->counters.longest);
+	struct counters *counters = &my_record()->counters;
+
+	waited(m, since, &counters->waited, &counters->longest);
 }
 
 uint64_t stats_rwlock_waiting(const void *rw, const void *site)
@@ -134,7 +143,14 @@ uint64_t stats_rwlock_waiting(const void *rw, const void *site)
 
 void stats_rwlock_waited(const void *rw, uint64_t since)
 {
-	waited(rw, since, &my_record()->counters.rw_longest);
+	struct counters *counters = &my_record()->counters;
+
+	waited(rw, since, &counters->rw_waited, &counters->rw_longest);
+}
+
+void stats_requeued(uint64_t time)
+{
+	add(&my_record()->counters.requeued, time);
 }
 
 /* The runtime's calls to the system pass through here; see CMakeLists.txt. */
@@ -277,7 +293,7 @@ static void say_places(struct text *text, bool rwlock)
 
 static void add_to(pawl_atomic64 *total, const pawl_atomic64 *part)
 {
-	pawl_store_relaxed(total, get(total) + get(part));
+	add(total, get(part));
 }
 
 static void sum(struct counters *total)
@@ -299,6 +315,9 @@ static void sum(struct counters *total)
 		add_to(&total->wakes, &part->wakes);
 		add_to(&total->barriers, &part->barriers);
 		raise_to(&total->longest, get(&part->longest));
+		add_to(&total->waited, &part->waited);
+		add_to(&total->rw_waited, &part->rw_waited);
+		add_to(&total->requeued, &part->requeued);
 	}
 }
 
@@ -357,6 +376,11 @@ __attribute__((destructor)) static void report(void)
 	    (unsigned long long)get(&total.wakes),
 	    (unsigned long long)get(&total.barriers), (double)get(&total.longest) / 1e6);
 	say_rwlocks(&text, &total);
+	say(&text,
+	    "time lost: waiting for mutexes %.3f ms, for read-write locks %.3f ms, "
+	    "for mutexes after a signal %.3f ms\n",
+	    (double)get(&total.waited) / 1e6, (double)get(&total.rw_waited) / 1e6,
+	    (double)get(&total.requeued) / 1e6);
 	say_places(&text, false);
 	say_places(&text, true);
 	if (get(&homeless) != 0)

@@ -26,4 +26,7 @@ void stats_written(void);
 uint64_t stats_rwlock_waiting(const void *rw, const void *site);
 void stats_rwlock_waited(const void *rw, uint64_t since);
 
+/* Of a wait for a mutex into whose queue a signal put this thread. */
+void stats_requeued(uint64_t time);
+
 #endif /* PAWL_PRELOAD_STATS_H */

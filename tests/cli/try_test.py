@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -30,6 +31,71 @@ case $PAWL_LOCK in
 mutex) score=20 ;; mcs+park) score=5 ;; *) score=10 ;;
 esac
 echo "ignore 7"; echo "score: $score points"
+"""
+
+
+SCHEMA = os.path.join(ROOT, "data", "schema", "try.schema.json")
+
+
+def has_jsonschema(python):
+    return subprocess.run([python, "-c", "import jsonschema"], stderr=subprocess.DEVNULL).returncode == 0
+
+
+# The Python that has jsonschema need not be the first one; there may be none.
+VALIDATING = next(filter(has_jsonschema, (sys.executable, "/usr/bin/python3")), None)
+
+# Threads wait for a mutex that main holds, for as long as it says, after it is all but
+# certain that they do; then prints a score as above.
+WAITER = r"""#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+enum { THREADS = 8 };
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static volatile int came;
+static void *wait_for_it(void *unused)
+{
+	(void)unused;
+	__atomic_fetch_add(&came, 1, __ATOMIC_SEQ_CST);
+	pthread_mutex_lock(&m);
+	pthread_mutex_unlock(&m);
+	return NULL;
+}
+/* One more line in the file "starts"; how many there are. */
+static int count(const char *lock)
+{
+	FILE *file = fopen("starts", "a+");
+	int c, lines = 0;
+	fprintf(file, "%s\n", lock);
+	rewind(file);
+	while ((c = fgetc(file)) != EOF)
+		lines += c == '\n';
+	fclose(file);
+	return lines;
+}
+int main(int argc, char **argv)
+{
+	const char *lock = getenv("PAWL_LOCK") != NULL ? getenv("PAWL_LOCK") : "glibc";
+	int i, lines = count(lock), score = 10;
+	pthread_t threads[THREADS];
+	pthread_mutex_lock(&m);
+	for (i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, wait_for_it, NULL);
+	while (came < THREADS)
+		usleep(1000);
+	usleep(1000 * (unsigned)atoi(argv[1]));
+	pthread_mutex_unlock(&m);
+	for (i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	/* Words of the form LOCK=SCORE, or LOCK=~ for one that is never the same. */
+	for (i = 2; i < argc; i++)
+		if (strncmp(argv[i], lock, strlen(lock)) == 0 && argv[i][strlen(lock)] == '=')
+			score = argv[i][strlen(lock) + 1] == '~'
+					? (lines / 3 % 2 == 0 ? 5 : 20)
+					: atoi(argv[i] + strlen(lock) + 1);
+	return printf("score: %d points\n", score) < 0;
+}
 """
 
 
@@ -89,6 +155,20 @@ class Refusals(CommandTest):
         self.assertEqual(done.returncode, 2)
         self.assertIn("unset it", done.stderr)
 
+    def test_budgets(self):
+        for budget in ("0", "-1s", "1h", "soon", "1e9", "nan", "s"):
+            self.assert_refused(["try", "--budget", budget, "--", "true"], "--budget", "90s")
+
+    def test_servers(self):
+        self.assert_refused(["try", "--server", "x", "--", "true"], "leave out 'true'")
+        self.assert_refused(["try", "--server", "x"], "--load")
+        self.assert_refused(["try", "--load", "x", "--", "true"], "--server")
+        self.assert_refused(["try", "--ready", "1", "--", "true"], "--server")
+        self.assert_refused(["try", "--server", "x", "--load", "y", "--ready", "("], "--ready",
+                            "neither a port nor")
+        self.assert_refused(["try", "--server", "x", "--load", "y", "--ready", "70000"],
+                            "not a port")
+
     def test_option_of_the_program_is_not_ours(self):
         self.assert_refused(["try", "--runs", "0", "ls", "--locks"], "--runs")
 
@@ -104,6 +184,7 @@ class Trials(CommandTest):
         cls.built = tempfile.TemporaryDirectory(prefix="pawl-cli-")
         cls.addClassCleanup(cls.built.cleanup)
         cls.build("locker", LOCKER)
+        cls.build("waiter", WAITER)
 
     @classmethod
     def build(cls, name, source):
@@ -114,10 +195,22 @@ class Trials(CommandTest):
         shutil.copy(os.path.join(self.built.name, "locker"), self.path("locker"))
         return self.write("program", text, 0o755)
 
-    def results(self, name="r.json"):
-        root = json.loads(self.read(name))
+    def root(self):
+        root = json.loads(self.read("r.json"))
         self.assertEqual((root["schema"], root["tool"]), (1, "try"))
-        return {result["lock"]: result for result in root["results"]}
+        if VALIDATING is not None:
+            done = subprocess.run([VALIDATING, "-W", "ignore", "-m", "jsonschema", "-i",
+                                   self.path("r.json"), SCHEMA], stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout)
+        return root
+
+    def results(self):
+        return {result["lock"]: result for result in self.root()["results"]}
+
+    def runs(self):
+        return {lock: len(result["wall_s"]["samples"]) if "wall_s" in result else 0
+                for lock, result in self.results().items()}
 
     def verdict(self, done):
         return done.stdout.rstrip("\n").split("\n")[-1]
@@ -127,7 +220,10 @@ class Trials(CommandTest):
         done = self.succeed("try", "--runs", "6", "--metric", "score: ([0-9]+)", "--json",
                             "r.json", "--", "./program")
         self.assertIn("mutex is best", self.verdict(done))
-        self.assertIn("2.000 (2.000 to 2.000) times", self.verdict(done))
+        self.assertIn("its metric is 100.0 % higher than under glibc (100.0 to 100.0 %, 96 % "
+                      "confidence)", self.verdict(done))
+        self.assertTrue(self.verdict(done).endswith(
+            "; to use it: pawl run --lock mutex -- ./program"))
         self.assertNotIn("told apart", self.verdict(done))
         self.assertRegex(done.stdout, r"mcs\+park .* 0\.500 .* worse\n")
         results = self.results()
@@ -158,7 +254,7 @@ class Trials(CommandTest):
         done = self.succeed("try", "--runs", "6", "--less", "--metric", "score: ([0-9]+)",
                             "--locks", "mutex,hapax+park", "--", "./program")
         self.assertIn("No lock is better than glibc", self.verdict(done))
-        self.assertIn("mutex is worse", self.verdict(done))
+        self.assertIn("worse: mutex.", self.verdict(done))
 
     def test_no_difference_is_said(self):
         self.script("#!/bin/sh\n./locker; echo 42\n")
@@ -181,7 +277,7 @@ class Trials(CommandTest):
         self.assertIn("<p>the program takes no lock that pawl stands in for: "
                       "nothing to rank.</p>", page)
 
-    def test_read_write_locks_count_if_they_are_ours(self):
+    def test_read_write_locks_count(self):
         self.build("reader", """#include <pthread.h>
             #include <stdio.h>
             #include <stdlib.h>
@@ -197,25 +293,31 @@ class Trials(CommandTest):
                 return puts(getenv("PAWL_LOCK") != NULL ? "20" : "10") < 0;
             }
             """)
-        words = ["try", "--runs", "6", "--metric", "[0-9]+", "--json", "r.json", "--",
-                 os.path.join(self.built.name, "reader")]
-        done = self.succeed(*words)
-        self.assertIn("Nothing to rank: the program takes no lock", self.verdict(done))
-        os.remove(os.path.join(self.directory.name, "r.json"))
-        done = self.succeed(*words, env={**os.environ, "PAWL_RWLOCK": "pawl"})
+        reader = os.path.join(self.built.name, "reader")
+        words = ["try", "--runs", "6", "--metric", "[0-9]+", "--json", "r.json"]
+        done = self.succeed(*words, "--", reader)
         self.assertIn("takes read-write locks 31 times, and had to wait for 0", done.stdout)
-        self.assertIn("is best for this program", self.verdict(done))
+        self.assertIn("mutex+rwlock", self.results())
         result = self.results()["mutex"]
         self.assertEqual((result["acquisitions"], result["rwlock_acquisitions"],
                           result["rwlock_contended"]), (0, 31, 0))
         self.succeed("report", "r.json", "-o", "page.html")
         self.assertNotIn("nothing to rank", self.read("page.html"))
+        done = self.succeed(*words, "--locks", "ttas+park+rwlock", "--", reader)
+        self.assertIn("ttas+park+rwlock is best for this program", self.verdict(done))
+        self.assertIn("pawl run --lock ttas+park --rwlock pawl -- /", self.verdict(done))
+        self.assertEqual(list(self.results()), ["glibc", "ttas+park+rwlock"])
+        # Whose they are is said: then no lock of ours is taken, and none is tried.
+        env = {**os.environ, "PAWL_RWLOCK": "glibc"}
+        done = self.succeed(*words, "--", reader, env=env)
+        self.assertIn("Nothing to rank: the program takes no lock", self.verdict(done))
+        self.assertNotIn("mutex+rwlock", self.results())
 
     def test_too_few_runs_rank_nothing(self):
         self.script(SCORE)
         done = self.succeed("try", "--runs", "2", "--metric", "score: ([0-9]+)", "--",
                             "./program")
-        self.assertIn("--runs 5 or more", self.verdict(done))
+        self.assertIn("--runs 6 or more", self.verdict(done))
 
     def test_every_run_is_in_the_json(self):
         self.succeed("try", "--runs", "3", "--locks", "ticket+park", "--json", "r.json", "--",
@@ -231,6 +333,7 @@ class Trials(CommandTest):
             self.assertTrue(all(s > 0 for s in result["wall_s"]["samples"]))
         self.assertNotIn("metric", results["glibc"])
         self.assertIn("acquisitions", results["ticket+park"])
+        self.assertEqual(self.root()["verdict"]["kind"], "takes no lock")
 
     def test_peak_memory_is_the_programs_own(self):
         self.succeed("try", "--runs", "1", "--locks", "mutex", "--json", "r.json", "--", "true")
@@ -336,6 +439,74 @@ class Trials(CommandTest):
         self.assertEqual(out, "")
         self.assertFalse(os.path.exists(self.path("r.json")))
 
+    def starts(self):
+        return self.read("starts").count("\n")
+
+    def test_a_look_is_enough_for_a_program_that_never_waits(self):
+        """It is not faster under a lock than under glibc, however busy the machine is."""
+        self.script("#!/bin/sh\necho x >>starts; ./locker; [ -z \"$PAWL_LOCK\" ] || sleep 0.2\n")
+        done = self.succeed("try", "--json", "r.json", "--", "./program")
+        self.assertRegex(self.verdict(done),
+                         r"^Locks do not matter here: the program lost 0\.00 % of its wall time in "
+                         r"waiting for them, and no lock could spare more than 0\.00 %, where less "
+                         r"than [0-9.]+ % cannot be seen; leave it as it is\.$")
+        self.assertEqual(self.root()["verdict"]["kind"], "locks do not matter")
+        self.assertEqual(self.root()["look"]["acquisitions"], 1)
+        self.assertLessEqual(self.starts(), 6)
+        self.succeed("report", "r.json", "-o", "page.html")
+
+    def test_the_look_counts_what_is_lost(self):
+        waiter = os.path.join(self.built.name, "waiter")
+        self.succeed("try", "--runs", "1", "--locks", "mutex", "--json", "r.json", "--", waiter,
+                     "50")
+        look = self.root()["look"]
+        self.assertEqual((look["acquisitions"], look["contended"]), (9, 8))
+        self.assertGreaterEqual(look["mutex_wait_s"], 0.3)  # most of 8 times 50 ms
+        self.assertEqual(look["rwlock_wait_s"] + look["after_signal_wait_s"], 0)
+        self.assertAlmostEqual(look["wall_share"], look["mutex_wait_s"] / look["wall_s"])
+
+    def race(self, *scores, options=()):
+        done = self.succeed("try", "--budget", "10m", "--metric", "score: ([0-9]+)", "--json",
+                            "r.json", *options, "--",
+                            os.path.join(self.built.name, "waiter"), "30", *scores)
+        return self.verdict(done), self.runs()
+
+    def test_it_ends_as_soon_as_it_is_decided(self):
+        verdict, runs = self.race("mutex=20", "mcs+park=5")
+        self.assertRegex(verdict, r"^mutex is best for this program: its metric is 100\.0 % higher "
+                         r"than under glibc \(100\.0 to 100\.0 %, 95 % confidence\); to use it: "
+                         r"pawl run --lock mutex -- \S+ 30 mutex=20 mcs\+park=5$")
+        self.assertEqual(set(runs.values()), {8})
+        dropped = {lock: result.get("dropped") for lock, result in self.results().items()}
+        self.assertEqual(dropped, {"glibc": None, "mutex": None, "mcs+park": "worse",
+                                   "ttas+park": "no better than glibc",
+                                   "hapax+park": "no better than glibc"})
+
+    def test_equals_end_it_too(self):
+        verdict, runs = self.race("mutex=20", "hapax+park=20")
+        self.assertIn("; hapax+park cannot be told apart from it; to use it", verdict)
+        self.assertEqual(set(runs.values()), {8})
+        verdict, runs = self.race()
+        self.assertIn("No difference: ", verdict)
+        self.assertEqual(set(runs.values()), {8})
+
+    def test_who_is_dropped_is_not_run_again(self):
+        verdict, runs = self.race("mutex=5", "hapax+park=~",
+                                  options=["--locks", "mutex,hapax+park"])
+        self.assertEqual(runs["mutex"], 8)
+        self.assertGreater(runs["glibc"], 8)
+        self.assertEqual(runs["hapax+park"], runs["glibc"])
+        self.assertIn("worse: mutex.", verdict)
+
+    def test_a_program_that_is_too_slow_for_the_budget(self):
+        done = self.succeed("try", "--budget", "1s", "--less", "--metric", "score: ([0-9]+)",
+                            "--json", "r.json", "--", os.path.join(self.built.name, "waiter"),
+                            "600")
+        self.assertRegex(self.verdict(done), r"^Undecided: locks may matter, as up to .* ask for "
+                         r"--budget \d+[sm], or give the program less to do\.$")
+        self.assertEqual(self.starts(), 2)  # under glibc, and the look
+        self.assertEqual(self.root()["verdict"]["kind"], "undecided")
+
     def test_mutexes_are_counted(self):
         done = self.succeed("try", "--runs", "1", "--locks", "mutex", "--", "pigz", "-c",
                             self.pawl)
@@ -356,7 +527,7 @@ class Trials(CommandTest):
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                   timeout=600)
             self.assertEqual(done.returncode, 0, command + ": " + done.stderr)
-            self.assertRegex(self.verdict(done), "best|No difference|No lock")
+            self.assertRegex(self.verdict(done), "best|No difference|No lock|Locks do not")
 
 
 if __name__ == "__main__":

@@ -345,6 +345,9 @@ static void statistics_add_up(void **state)
 	/* Two rounds of locking 1,025 mutexes twice. */
 	assert_int_equal(acquisitions, 2 * 2 * 1025);
 	assert_int_equal(contended, 0);
+	assert_non_null(strstr(outcome.text,
+			       "time lost: waiting for mutexes 0.000 ms, for read-write "
+			       "locks 0.000 ms, for mutexes after a signal 0.000 ms\n"));
 	free(outcome.text);
 
 	outcome = run("f=$(mktemp) && PAWL_STATS=$f %s run -- %s/preload_integrity "

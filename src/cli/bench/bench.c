@@ -49,9 +49,28 @@ static size_t samples_in(const struct bench_plan *plan)
 	return samples;
 }
 
-static int run(struct bench_plan *plan, json_t *context, bool json)
+/* What becomes of the result. */
+static int finish(const struct bench_request *request, json_t *result)
 {
 	int status = 0;
+
+	if (was_interrupted() && (request->save != NULL || request->against != NULL))
+		warn("interrupted: nothing is saved or compared");
+	else if (request->against != NULL)
+		status = compare_with_baseline(request->against, result);
+	if (!was_interrupted() && request->save != NULL)
+		save_baseline(request->save, result);
+	if (request->json != NULL)
+		write_result_file(result);
+	else
+		json_decref(result);
+	return status;
+}
+
+static int run(struct bench_plan *plan, json_t *context,
+	       const struct bench_request *request)
+{
+	int status = 0, changed = 0;
 
 	catch_interrupt();
 	noise_begin(&plan->noise);
@@ -69,12 +88,11 @@ static int run(struct bench_plan *plan, json_t *context, bool json)
 			report_grid(plan, usable_cpus());
 		else
 			report_bench(plan, usable_cpus());
-		if (json)
-			write_result_file(json_pack("{s:i, s:s, s:O, s:o}", "schema", 1,
+		changed = finish(request, json_pack("{s:i, s:s, s:O, s:o}", "schema", 1,
 						    "tool", "bench", "context", context,
 						    "results", describe_bench(plan)));
 	}
-	return status;
+	return status != 0 ? status : changed;
 }
 
 static void check_threads(const struct bench_plan *plan, bool oversubscribe, int cpus)
@@ -131,6 +149,11 @@ int bench_main(int argc, char **argv)
 		 parse_preset, &request.preset},
 		{"json", "FILE", "write context and every sample to FILE; - is stdout",
 		 parse_text, &request.json},
+		{"save", "NAME", "keep the result as a baseline of this name", parse_text,
+		 &request.save},
+		{"against", "NAME",
+		 "say what changed since that baseline; help lists them", parse_text,
+		 &request.against},
 		{"quick", NULL,
 		 "unless said otherwise: 6 runs of 0.05 s, up to 2 threads", parse_flag,
 		 &request.quick},
@@ -170,6 +193,15 @@ int bench_main(int argc, char **argv)
 		json_decref(context);
 		return 0;
 	}
+	if (is_help(request.against)) {
+		print_baselines();
+		json_decref(context);
+		return 0;
+	}
+	if (request.save != NULL)
+		check_baseline_to_save(request.save);
+	if (request.against != NULL)
+		check_baseline_to_compare(request.against);
 	plan = make_plan(&request, cpus);
 	check_threads(&plan, request.preset != PRESET_NONE, cpus);
 	if (request.json != NULL)
@@ -184,7 +216,7 @@ int bench_main(int argc, char **argv)
 		json_object_set_new(context, "seed",
 				    json_integer((json_int_t)request.seed));
 		json_object_update_new(context, describe_setting(&plan.setting));
-		status = run(&plan, context, request.json != NULL);
+		status = run(&plan, context, &request);
 	}
 	free_plan(&plan);
 	json_decref(context);

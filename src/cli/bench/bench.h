@@ -2,8 +2,8 @@
 /*
  * pawl bench: bench.c reads the options, bench_plan.c makes the cells to be
  * measured, bench_beside.c and bench_quota.c make the machine busy or small,
- * bench_run.c measures them, bench_report.c says what came out. An app,
- * in bench_app.c, is a workload that is a program of its own.
+ * bench_run.c measures them, bench_report.c says what came out, and baseline.c
+ * keeps it. An app, in bench_app.c, is a workload that is a program of its own.
  */
 #ifndef PAWL_CLI_BENCH_H
 #define PAWL_CLI_BENCH_H
@@ -39,6 +39,7 @@ struct bench_request {
 	double seconds, warm_up;
 	uint64_t seed;
 	const char *json;
+	const char *save, *against; /* names of baselines */
 	enum bench_preset preset;
 	bool quick, dry_run;
 };
@@ -133,5 +134,20 @@ json_t *describe_setting(const struct bench_setting *setting);
 
 /* The results as the value of "results". */
 json_t *describe_bench(const struct bench_plan *plan);
+
+/*
+ * Baselines: results that are kept by name in the user's data directory. The first
+ * two are for before anything is measured, and refuse what could not be done later.
+ */
+void check_baseline_to_save(const char *name);
+void check_baseline_to_compare(const char *name);
+void print_baselines(void);
+
+/* Keeps the result under this name; says what it replaces. */
+void save_baseline(const char *name, const json_t *result);
+
+/* Says what changed since, as 'pawl report --diff' does, and returns what that
+ * does. */
+int compare_with_baseline(const char *name, const json_t *result);
 
 #endif /* PAWL_CLI_BENCH_H */

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -28,6 +29,8 @@ static double seconds(struct timeval t)
 /* Becomes the program; if that fails, tells the parent why. */
 static void become(const struct program *program, const sigset_t *mask, int report)
 {
+	if (program->dies_with_us)
+		prctl(PR_SET_PDEATHSIG, (long)SIGKILL);
 	if (setpgid(0, 0) == 0 && dup2(program->in, STDIN_FILENO) >= 0 &&
 	    dup2(program->out, STDOUT_FILENO) >= 0 &&
 	    dup2(program->err, STDERR_FILENO) >= 0 &&
@@ -38,12 +41,10 @@ static void become(const struct program *program, const sigset_t *mask, int repo
 	_exit(127);
 }
 
-/*
- * Starts it with the signals as `mask` has them; returns 0 or an error. By fork:
- * after vfork, as posix_spawn has it, what this process occupies would count as
- * the program's peak of memory.
- */
-static int start(const struct program *program, const sigset_t *mask, pid_t *child)
+/* By fork: after vfork, as posix_spawn has it, what this process occupies would count
+ * as the program's peak of memory. */
+int program_start(const struct program *program, const struct held_signals *signals,
+		  pid_t *child)
 {
 	int report[2]; /* closed by exec, or written to if that fails */
 	int error = 0;
@@ -52,7 +53,7 @@ static int start(const struct program *program, const sigset_t *mask, pid_t *chi
 		return errno;
 	*child = fork();
 	if (*child == 0)
-		become(program, mask, report[1]);
+		become(program, &signals->before, report[1]);
 	if (*child < 0)
 		error = errno;
 	close(report[1]);
@@ -62,9 +63,21 @@ static int start(const struct program *program, const sigset_t *mask, pid_t *chi
 	return error;
 }
 
-/* Waits for one of `signals` or the time `until`, forever if that is 0; returns
- * the signal, or 0 when the time has come. */
-static int await_signal(const sigset_t *signals, double until)
+void hold_signals(struct held_signals *signals)
+{
+	sigemptyset(&signals->held);
+	sigaddset(&signals->held, SIGCHLD);
+	sigaddset(&signals->held, SIGINT);
+	sigaddset(&signals->held, SIGTERM);
+	sigprocmask(SIG_BLOCK, &signals->held, &signals->before);
+}
+
+void release_signals(const struct held_signals *signals)
+{
+	sigprocmask(SIG_SETMASK, &signals->before, NULL);
+}
+
+int await_signal(const struct held_signals *signals, double until)
 {
 	double left = until - now();
 	struct timespec rest = {0};
@@ -74,57 +87,52 @@ static int await_signal(const sigset_t *signals, double until)
 		rest.tv_sec = (time_t)left;
 		rest.tv_nsec = (long)(1e9 * (left - (double)rest.tv_sec));
 	}
-	signal_number = sigtimedwait(signals, NULL, until == 0 ? NULL : &rest);
+	signal_number = sigtimedwait(&signals->held, NULL, until == 0 ? NULL : &rest);
 	if (signal_number < 0)
 		return errno == EAGAIN ? 0 : SIGCHLD; /* EINTR: look again */
 	return signal_number;
 }
 
-/* Waits for the child, which ends by itself, or is killed at the limit or on an
- * interrupt. The signals awaited are blocked, so none is missed. */
-static void wait_for(pid_t child, double began, double limit, const sigset_t *signals,
-		     struct program_outcome *outcome)
+bool program_has_ended(pid_t child, double began, struct program_outcome *outcome)
 {
-	double until = limit > 0 ? began + limit : 0;
 	struct rusage usage;
 	int status;
 
-	outcome->end = ENDED_BY_EXIT;
-	while (wait4(child, &status, WNOHANG, &usage) == 0) {
-		int signal_number = await_signal(signals, until);
-
-		if (signal_number == SIGCHLD)
-			continue;
-		outcome->end = signal_number == 0 ? ENDED_TOO_SLOW : ENDED_INTERRUPTED;
-		until = 0;
-		kill(-child, SIGKILL);
-	}
+	if (wait4(child, &status, WNOHANG, &usage) == 0)
+		return false;
 	outcome->wall_s = now() - began;
 	outcome->cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
 	outcome->context_switches = (double)(usage.ru_nvcsw + usage.ru_nivcsw);
 	outcome->max_rss = 1024 * (double)usage.ru_maxrss;
 	outcome->code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
-	if (outcome->end == ENDED_BY_EXIT && WIFSIGNALED(status))
-		outcome->end = ENDED_BY_SIGNAL;
+	outcome->end = WIFSIGNALED(status) ? ENDED_BY_SIGNAL : ENDED_BY_EXIT;
+	return true;
 }
 
 bool run_program(const struct program *program, struct program_outcome *outcome)
 {
-	sigset_t signals, mask;
-	double began;
+	struct held_signals signals;
+	enum program_end stopped = ENDED_BY_EXIT; /* as nobody has */
+	double began, until;
 	pid_t child = 0;
 	int error;
 
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGCHLD);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigprocmask(SIG_BLOCK, &signals, &mask);
+	hold_signals(&signals);
 	began = now();
-	error = start(program, &mask, &child);
-	if (error == 0)
-		wait_for(child, began, program->limit, &signals, outcome);
-	sigprocmask(SIG_SETMASK, &mask, NULL);
+	until = program->limit > 0 ? began + program->limit : 0;
+	error = program_start(program, &signals, &child);
+	while (error == 0 && !program_has_ended(child, began, outcome)) {
+		int signal_number = await_signal(&signals, until);
+
+		if (signal_number == SIGCHLD)
+			continue;
+		stopped = signal_number == 0 ? ENDED_TOO_SLOW : ENDED_INTERRUPTED;
+		until = 0;
+		kill(-child, SIGKILL);
+	}
+	if (stopped != ENDED_BY_EXIT)
+		outcome->end = stopped;
+	release_signals(&signals);
 	errno = error;
 	return error == 0;
 }

@@ -3,14 +3,17 @@
 #ifndef PAWL_CLI_PROGRAM_H
 #define PAWL_CLI_PROGRAM_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct program {
 	char *const *argv;
 	char *const *environment;
 	int in, out, err; /* its files, by our numbers for them */
 	double limit;	  /* seconds after which it is stopped; 0: none */
+	bool dies_with_us;
 };
 
 enum program_end {
@@ -34,6 +37,28 @@ struct program_outcome {
  * is stopped. Returns false, with errno set, if it cannot be started.
  */
 bool run_program(const struct program *program, struct program_outcome *outcome);
+
+/*
+ * The same in steps, for who runs several at once. From hold_signals() on, which is
+ * called first, no signal ends this process, nor is any missed; until
+ * release_signals().
+ */
+struct held_signals {
+	sigset_t held, before;
+};
+void hold_signals(struct held_signals *signals);
+void release_signals(const struct held_signals *signals);
+
+/* Returns 0, or an error. */
+int program_start(const struct program *program, const struct held_signals *signals,
+		  pid_t *child);
+
+/* Waits until `until`, forever if that is 0. Returns 0 when the time has come,
+ * SIGCHLD if a program may have ended, else the signal that came. */
+int await_signal(const struct held_signals *signals, double until);
+
+/* False if it runs on. What it took is counted from `began` on. */
+bool program_has_ended(pid_t child, double began, struct program_outcome *outcome);
 
 /*
  * Refuses what cannot be run under the interposer, or not at all: a program

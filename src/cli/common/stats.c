@@ -67,7 +67,11 @@ static double chance_below(size_t n, size_t k)
 
 struct interval median_interval(const double *samples, size_t n)
 {
-	const double wanted = 0.95;
+	return median_interval_of(samples, n, 0.95);
+}
+
+struct interval median_interval_of(const double *samples, size_t n, double wanted)
+{
 	double *sorted = sort(samples, n);
 	double outside = chance_below(n, 0); /* that the median is below sorted[0] */
 	struct interval interval = {.median = quantile(sorted, n, 0.5)};

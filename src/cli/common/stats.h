@@ -39,6 +39,9 @@ struct interval {
  */
 struct interval median_interval(const double *samples, size_t n);
 
+/* The same with another confidence than 95 %. */
+struct interval median_interval_of(const double *samples, size_t n, double confidence);
+
 /* Whether a and b differ: neither reaches into the other. That they do not is no
  * proof that they are equal. */
 bool intervals_differ(struct interval a, struct interval b);

@@ -44,19 +44,6 @@ static void finish(const struct report *report, const char *path)
 	free(full);
 }
 
-static int compare(char **files, const char *output)
-{
-	struct report old = read_report(files, 1), new = read_report(files + 1, 1);
-	FILE *file = output != NULL ? begin(output) : NULL;
-	int status = report_diff(&old, &new, file);
-
-	if (file != NULL)
-		finish(&new, output);
-	free_report(&old);
-	free_report(&new);
-	return status;
-}
-
 /* -o is what everybody types. */
 static void spell_out(int argc, char **argv)
 {
@@ -66,6 +53,23 @@ static void spell_out(int argc, char **argv)
 	for (i = 1; i < argc && strcmp(argv[i], end) != 0; i++)
 		if (strcmp(argv[i], "-o") == 0)
 			argv[i] = output;
+}
+
+int compare_files(char *old_path, const char *old_name, char *new_path,
+		  const char *new_name, const char *output)
+{
+	struct report old = read_report(&old_path, 1), new = read_report(&new_path, 1);
+	FILE *page = output != NULL ? begin(output) : NULL;
+	int status;
+
+	old.files[0].path = old_name;
+	new.files[0].path = new_name;
+	status = report_diff(&old, &new, page);
+	if (page != NULL)
+		finish(&new, output);
+	free_report(&old);
+	free_report(&new);
+	return status;
 }
 
 int report_main(int argc, char **argv)
@@ -108,7 +112,7 @@ int report_main(int argc, char **argv)
 		       "NEW.json",
 		       count);
 	if (diff)
-		return compare(argv + 1, output);
+		return compare_files(argv[1], argv[1], argv[2], argv[2], output);
 	if (output == NULL)
 		output = "report.html";
 	report = read_report(argv + 1, (size_t)count);
