@@ -57,6 +57,7 @@ struct core_scenario {
 	bool weak_takes_minutes;	 /* so usually with store buffers only */
 	void (*check)(const struct scenario *scenario, int threads, int episodes,
 		      const struct options *options, struct result *result);
+	bool buffers_only; /* weak memory takes too long even for that */
 };
 
 /*
@@ -100,6 +101,9 @@ const struct scenario *scenario_of(const struct lock_type *type, size_t n);
 
 /* Whether a lock sleeps in a way of its own: not as another one, waiting otherwise. */
 bool has_own_way(const struct lock_type *type);
+
+/* The lock that is checked, for scenarios of the core checker. */
+extern const struct lock_type *scenario_type;
 
 /* Explores one scenario with one lock. */
 void scenario_check(const struct scenario *scenario, const struct lock_type *type,
