@@ -301,7 +301,8 @@ static void all_served_late(void *argument)
 		cores_fail(VERDICT_ASSERTION, "waiters are counted that are gone");
 }
 
-static const struct core_scenario states = {3, 1, 3, 1, true, states_check, true};
+static const struct core_scenario states = {
+	3, 1, 3, 1, true, states_check, .buffers_only = true, .ends = true};
 
 /* withdraw: one may give up while one signals. */
 static void withdraw_thread(void *argument, int thread)

@@ -58,6 +58,7 @@ struct core_scenario {
 	void (*check)(const struct scenario *scenario, int threads, int episodes,
 		      const struct options *options, struct result *result);
 	bool buffers_only; /* weak memory takes too long even for that */
+	bool ends;	   /* nothing is left to chance: at random only if it is named */
 };
 
 /*

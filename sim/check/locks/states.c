@@ -135,28 +135,30 @@ static void parent_or_child(void *argument)
 		three_visits(argument);
 }
 
-static const struct core_scenario states = {3, 1, 3, 1, true, states_check, true};
+static const struct core_scenario
+	states = {3, 1, 3, 1, true, states_check, .buffers_only = true, .ends = true},
+	weak_states = {3, 1, 3, 1, true, states_check, .ends = true};
 
 #define THREE(scenario_name, says, set, body, end)                                       \
 	.name = (scenario_name), .what = (says), .least_threads = 3, .only_threads = 3,  \
 	.only_episodes = 1, .waiting_slots = 1, .applies = is_mutex, .expected = passes, \
-	.set_up = (set), .thread = (body), .finished = (end), .cores = &states
+	.set_up = (set), .thread = (body), .finished = (end), .bypass = 2
 
 const struct scenario mutex_states_scenarios[] = {
 	{THREE("any-three", "three threads lock and unlock, in all ways", set_up,
 	       any_three_thread, three_visits),
-	 .bypass = 2},
+	 .cores = &weak_states},
 	{THREE("any-timed", "the same, and one may give up and come back", set_up,
 	       any_timed_thread, three_visits),
-	 .bypass = 2, .takes_minutes = true},
+	 .cores = &states, .takes_minutes = true},
 	{THREE("any-refused", "any-three, and membarrier is refused", set_up,
 	       any_three_thread, three_visits),
-	 .bypass = 2, .takes_minutes = true, .without_membarrier = true},
+	 .cores = &states, .takes_minutes = true, .without_membarrier = true},
 	{THREE("fork", "a thread forks while others lock and unlock", set_up, fork_thread,
 	       parent_or_child),
-	 .bypass = 2},
+	 .cores = &states},
 	{THREE("fork-inside", "the same, and it holds the mutex", set_up,
 	       fork_inside_thread, parent_or_child),
-	 .bypass = 2, .takes_minutes = true},
+	 .cores = &states, .takes_minutes = true},
 	{.name = NULL},
 };

@@ -68,6 +68,9 @@ static void add_usual_cases(struct plan *plan, const struct request *request,
 	if (request->scenario == NULL && request->random == 0 &&
 	    (scenario->takes_hours || (scenario->takes_minutes && !request->full)))
 		return;
+	if (cores != NULL && cores->ends && request->random != 0 &&
+	    request->scenario == NULL)
+		return;
 	if (cores != NULL && cores->buffers_only) {
 		add_case(plan, type, scenario, cores->threads, cores->episodes,
 			 request->model == MODEL_SC ? MODEL_SC : MODEL_TSO);
