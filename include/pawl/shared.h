@@ -74,7 +74,8 @@ int pawl_shared_create(struct pawl_shared **region, int fd,
 int pawl_shared_attach(struct pawl_shared **region, int fd);
 
 /* EBUSY, and nothing is done, while a thread of this process holds one of its
- * mutexes through any attachment. No thread may be using this one. */
+ * mutexes through this attachment; what it holds through another one stays held. No
+ * thread may be using this one. */
 int pawl_shared_detach(struct pawl_shared *region);
 
 /* A descriptor of the region's file: to be sent to others, not to be closed. */

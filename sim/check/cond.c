@@ -3,9 +3,11 @@
  * Scenarios of the condition variable. What is waited for is a plain word: a
  * race, or a wait that never ends, is a failure of the pair.
  */
-#include "outside.h"
+#include "states.h"
 
 #include "../../src/sync/queues.h"
+
+#include <pawl/runtime.h>
 
 /* So many neighbours are not all in one bucket. */
 enum { PLACES = 8 };
@@ -23,14 +25,19 @@ static struct pawl_cond *cond; /* one of the places */
 
 /* What belongs to the condition's bucket must not be taken for what belongs to the
  * mutex's, so they have one each; or share one, which is the lot of some. */
+static void find_place(bool same_bucket)
+{
+	cond = state->places;
+	while ((pawl_bucket_of_(cond) == pawl_bucket_of_(&state->mutex)) != same_bucket)
+		if (++cond == state->places + PLACES)
+			pawl_die_("no place is in that bucket");
+}
+
 static void set_up_in(bool same_bucket)
 {
 	state = explore_allocate(sizeof(*state), 128);
 	explore_label(state, "state");
-	cond = state->places;
-	while ((pawl_bucket_of_(cond) == pawl_bucket_of_(&state->mutex)) != same_bucket)
-		if (++cond == state->places + PLACES)
-			explore_fail(VERDICT_ASSERTION, "no place is in that bucket");
+	find_place(same_bucket);
 }
 
 static void set_up(void *argument)
@@ -171,24 +178,20 @@ static void each_thread(void *argument, int thread)
 }
 
 /*
- * both, in-a-row: two wait, and want their mutex back. To keep the search short, the
- * second comes when the first has enrolled, and they are told when both have; shorter,
- * when the first, or both, are asleep.
+ * Two wait, and want their mutex back. To keep the search short, the second comes when
+ * the first has enrolled, and they are told when both have; shorter, when both are
+ * asleep.
  */
-enum asleep { NOBODY_ASLEEP, FIRST_ASLEEP, BOTH_ASLEEP };
-
-static void two_wait(int thread, void (*tell)(struct pawl_cond *), enum asleep asleep)
+static void two_wait(int thread, void (*tell)(struct pawl_cond *), bool asleep)
 {
 	if (thread > 0) {
 		if (thread == 2)
 			sim_await(SIM_AWAIT_NE, &cond->waiters.raw, 0, 0, SIM_RELAXED);
-		if (thread == 2 && asleep == FIRST_ASLEEP)
-			explore_await_quiet();
 		await_ready(false);
 		return;
 	}
 	sim_await(SIM_AWAIT_EQ, &cond->waiters.raw, 2, 0, SIM_RELAXED);
-	if (asleep == BOTH_ASLEEP)
+	if (asleep)
 		explore_await_quiet();
 	pawl_mutex_lock(&state->mutex);
 	state->ready = 2;
@@ -196,41 +199,110 @@ static void two_wait(int thread, void (*tell)(struct pawl_cond *), enum asleep a
 	pawl_mutex_unlock(&state->mutex);
 }
 
-static void both_thread(void *argument, int thread)
+static void both_graphs_thread(void *argument, int thread)
 {
 	(void)argument;
-	two_wait(thread, pawl_cond_broadcast, NOBODY_ASLEEP);
-}
-
-static void both_one_asleep_thread(void *argument, int thread)
-{
-	(void)argument;
-	two_wait(thread, pawl_cond_broadcast, FIRST_ASLEEP);
+	two_wait(thread, pawl_cond_broadcast, false);
 }
 
 static void both_asleep_thread(void *argument, int thread)
 {
 	(void)argument;
-	two_wait(thread, pawl_cond_broadcast, BOTH_ASLEEP);
+	two_wait(thread, pawl_cond_broadcast, true);
 }
 
-static void in_a_row_thread(void *argument, int thread)
+static void in_a_row_graphs_thread(void *argument, int thread)
 {
 	(void)argument;
-	two_wait(thread, signal_twice, NOBODY_ASLEEP);
-}
-
-static void in_a_row_one_asleep_thread(void *argument, int thread)
-{
-	(void)argument;
-	two_wait(thread, signal_twice, FIRST_ASLEEP);
+	two_wait(thread, signal_twice, false);
 }
 
 static void in_a_row_asleep_thread(void *argument, int thread)
 {
 	(void)argument;
-	two_wait(thread, signal_twice, BOTH_ASLEEP);
+	two_wait(thread, signal_twice, true);
 }
+
+/*
+ * both, in-a-row: the same two in all their ways, for the core checker.
+ */
+static struct late {
+	struct state state;
+	struct states_section section; /* its word: how much is ready */
+	uint64_t served;	       /* a ghost */
+} * late;
+
+static void set_up_late(void *argument)
+{
+	(void)argument;
+	late = states_allocate(sizeof(*late));
+	late->section.holder = NOBODY;
+	state = &late->state;
+	cores_label(&state->mutex.word, sizeof(uint64_t), "mutex", NULL);
+	cores_label(&state->mutex.due, sizeof(uint64_t), "due", NULL);
+	cores_label(&late->section.word, sizeof(uint64_t), "ready", NULL);
+	find_place(false);
+	cores_label(cond, sizeof(*cond), "condition", NULL);
+}
+
+/* To keep the search short, the second comes when the first has enrolled, and they are
+ * told when both have. */
+static void two_wait_late(int thread, void (*tell)(struct pawl_cond *), bool timed)
+{
+	static const struct timespec later = {.tv_sec = 1};
+	struct pawl_mutex *m = &state->mutex;
+	int error = 0;
+
+	if (thread == 0)
+		sim_await(SIM_AWAIT_EQ, &cond->waiters.raw, 2, 0, SIM_RELAXED);
+	else if (thread == 2)
+		sim_await(SIM_AWAIT_NE, &cond->waiters.raw, 0, 0, SIM_RELAXED);
+	pawl_mutex_lock(m);
+	states_enter(&late->section);
+	if (thread == 0) {
+		states_add(&late->section, 2);
+		tell(cond);
+	} else {
+		while (error == 0 && states_look(&late->section) == 0) {
+			states_leave(&late->section);
+			if (timed && thread == 1)
+				error = pawl_cond_timedwait(cond, m, CLOCK_MONOTONIC,
+							    &later);
+			else
+				pawl_cond_wait(cond, m);
+			states_enter(&late->section);
+		}
+		if (error == 0)
+			states_add(&late->section, (uint64_t)-1);
+		late->served++;
+	}
+	states_leave(&late->section);
+	pawl_mutex_unlock(m);
+}
+
+static void both_thread(void *argument, int thread)
+{
+	(void)argument;
+	two_wait_late(thread, pawl_cond_broadcast, false);
+}
+
+static void in_a_row_thread(void *argument, int thread)
+{
+	(void)argument;
+	two_wait_late(thread, signal_twice, false);
+}
+
+static void all_served_late(void *argument)
+{
+	(void)argument;
+	if (late->served != 2)
+		cores_fail(VERDICT_ASSERTION, "a waiter was not served");
+	if (cond->waiters.raw != 0)
+		cores_fail(VERDICT_ASSERTION, "waiters are counted that are gone");
+}
+
+static const struct core_scenario states = {
+	3, 1, 3, 1, true, states_check, .buffers_only = true, .ends = true};
 
 /* withdraw: one may give up while one signals. */
 static void withdraw_thread(void *argument, int thread)
@@ -289,20 +361,42 @@ const struct scenario cond_scenarios[] = {
 	 set_up, all_thread, none_counted, 0, false, false},
 	{"each", "two wait without a mutex, one signals twice", 3, 3, 1, 1, always,
 	 passes, set_up, each_thread, none_counted, 0, false, false},
-	{"both", "two wait, one broadcasts, and both get their mutex", 3, 3, 1, 1, always,
-	 passes, set_up, both_thread, are_served, .takes_hours = true},
-	{"in-a-row", "two wait, one signals twice, and both get their mutex", 3, 3, 1, 1,
-	 always, passes, set_up, in_a_row_thread, are_served, .takes_hours = true},
-	{"both-one-asleep", "both, and one sleeps before the other comes", 3, 3, 1, 1,
-	 always, passes, set_up, both_one_asleep_thread, are_served, .takes_hours = true,
-	 .sleep_sees = true},
-	{"both-asleep", "both, and they sleep before they are told", 3, 3, 1, 1, always,
-	 passes, set_up, both_asleep_thread, are_served, .takes_minutes = true},
-	{"in-a-row-one-asleep", "in-a-row, and one sleeps before the other comes", 3, 3,
-	 1, 1, always, passes, set_up, in_a_row_one_asleep_thread, are_served,
-	 .takes_hours = true, .sleep_sees = true},
-	{"in-a-row-asleep", "in-a-row, and they sleep before they are told", 3, 3, 1, 1,
-	 always, passes, set_up, in_a_row_asleep_thread, are_served,
+	{.name = "both",
+	 .what = "two wait, one broadcasts, and both get their mutex",
+	 .least_threads = 3,
+	 .only_threads = 3,
+	 .only_episodes = 1,
+	 .waiting_slots = 1,
+	 .applies = always,
+	 .expected = passes,
+	 .set_up = set_up_late,
+	 .thread = both_thread,
+	 .finished = all_served_late,
+	 .bypass = 2,
+	 .takes_minutes = true,
+	 .cores = &states},
+	{.name = "in-a-row",
+	 .what = "two wait, one signals twice, and both get their mutex",
+	 .least_threads = 3,
+	 .only_threads = 3,
+	 .only_episodes = 1,
+	 .waiting_slots = 1,
+	 .applies = always,
+	 .expected = passes,
+	 .set_up = set_up_late,
+	 .thread = in_a_row_thread,
+	 .finished = all_served_late,
+	 .bypass = 2,
+	 .takes_minutes = true,
+	 .cores = &states},
+	{"both-graphs", "both, as graphs", 3, 3, 1, 1, always, passes, set_up,
+	 both_graphs_thread, are_served, .takes_hours = true},
+	{"in-a-row-graphs", "in-a-row, as graphs", 3, 3, 1, 1, always, passes, set_up,
+	 in_a_row_graphs_thread, are_served, .takes_hours = true},
+	{"both-asleep", "both-graphs, and they sleep before they are told", 3, 3, 1, 1,
+	 always, passes, set_up, both_asleep_thread, are_served, .takes_minutes = true},
+	{"in-a-row-asleep", "in-a-row-graphs, and they sleep before they are told", 3, 3,
+	 1, 1, always, passes, set_up, in_a_row_asleep_thread, are_served,
 	 .takes_minutes = true, .sleep_sees = true},
 	{"withdraw", "one gives up a wait without a mutex, one signals", 2, 2, 1, 1,
 	 always, passes, set_up, withdraw_thread, none_counted, 0, false, false},

@@ -9,7 +9,8 @@
 
 /* Those of the registry's locks. */
 static const struct scenario *const lock_scenarios[] = {
-	sections_scenarios, timed_scenarios, hapax_vw_scenarios, mutex_scenarios, NULL,
+	sections_scenarios, timed_scenarios,	    hapax_vw_scenarios,
+	mutex_scenarios,    mutex_states_scenarios, NULL,
 };
 
 const struct checked_object checked_objects[] = {
@@ -57,6 +58,7 @@ bool ends_beyond_three(const struct lock_type *type)
 	return strcmp(type->base, "cohort") != 0;
 }
 
+const struct lock_type *scenario_type;
 static uint64_t seen; /* in any execution of this search */
 
 void scenario_saw(uint64_t sights)
@@ -95,10 +97,6 @@ void scenario_check(const struct scenario *scenario, const struct lock_type *typ
 		.context = &check,
 	};
 
-	if (scenario->cores != NULL) {
-		scenario->cores->check(scenario, threads, episodes, options, result);
-		return;
-	}
 	sim_waiting_slots = scenario->waiting_slots;
 	sim_hapax_block_bits = 1; /* so that blocks end */
 	sim_mutex_bypass = scenario->bypass != 0 ? scenario->bypass : 1 << 20;
@@ -110,6 +108,11 @@ void scenario_check(const struct scenario *scenario, const struct lock_type *typ
 	sim_before_step = NULL;
 	sim_refuses = NULL;
 	sim_clock = NULL;
+	scenario_type = type;
+	if (scenario->cores != NULL) {
+		scenario->cores->check(scenario, threads, episodes, options, result);
+		return;
+	}
 	seen = 0;
 	explore(&program, options, result);
 	sim_before_step = NULL;

@@ -58,6 +58,8 @@ struct core_scenario {
 	bool weak_takes_minutes;	 /* so usually with store buffers only */
 	void (*check)(const struct scenario *scenario, int threads, int episodes,
 		      const struct options *options, struct result *result);
+	bool buffers_only; /* weak memory takes too long even for that */
+	bool ends;	   /* nothing is left to chance: at random only if it is named */
 };
 
 /*
@@ -105,6 +107,9 @@ bool has_own_way(const struct lock_type *type);
 /* Whether its scenarios end with four threads, or with three visits of two: not if it is
  * made of two locks, cohort. */
 bool ends_beyond_three(const struct lock_type *type);
+
+/* The lock that is checked, for scenarios of the core checker. */
+extern const struct lock_type *scenario_type;
 
 /* Explores one scenario with one lock. */
 void scenario_check(const struct scenario *scenario, const struct lock_type *type,

@@ -17,10 +17,16 @@ enum { CORES_MAX_THREADS = 4, CORES_MAX_CPUS = 4 };
 /*
  * The checked program. Its threads learn about each other through the seam.
  * Plain writes take effect at once, wherever the thread runs: ghost state, and
- * what belongs to one thread. A word on a stack must not be shared.
+ * what belongs to one thread or is under a lock.
  */
 struct cores_program {
 	int threads, cpus;
+	/* Each thread has a CPU of its own and stays there: for code that does not ask
+	 * where it runs. */
+	bool pinned;
+	/* Weak memory: stores may race, and go to any place in their word's order that is
+	 * open to them. Otherwise such a store is a failure. */
+	bool stores_race;
 	void (*set_up)(void *context); /* before the threads start */
 	/* Then, in the name of each thread: what it did before; or NULL. */
 	void (*prepare)(void *context, int thread);
@@ -51,7 +57,7 @@ void cores_label(const void *p, size_t size, const char *name,
 		 void (*show)(uint64_t value, char *to, size_t size));
 
 /* Says that nothing ever depends on these bytes: statistics. States that differ
- * in them alone are the same. */
+ * in them alone are the same, and they are put back at every step. */
 void cores_ignore(const void *p, size_t size);
 
 #endif /* CORES_H */

@@ -33,6 +33,12 @@
  *       same whenever it comes. Whether one does is found out on the way; if
  *       somebody writes a word that another thread has read in this manner, the
  *       search begins again, and knows better (memory.h).
+ *
+ *   M6  With a CPU for each thread, a step that nobody else could notice, nor change, comes
+ *       at once: a coin, a fence that finds the buffer empty. A store into the buffer is
+ *       none: whether a barrier finds it there matters.
+ *
+ * A sleep that has a time ends by itself whenever it likes; one that has none does not.
  */
 #include "world.h"
 
@@ -100,6 +106,10 @@ void machine_start(const struct cores_program *p)
 		machine.tasks[t].core = -1;
 		machine.tasks[t].request.kind = REQUEST_NONE;
 	}
+	for (t = 0; program->pinned && t < program->threads; t++) {
+		machine.tasks[t].core = (int8_t)t;
+		machine.cores[t].thread = (int8_t)t;
+	}
 	world_start(program);
 }
 
@@ -129,18 +139,6 @@ void machine_run_finished(void)
 
 /* What may happen next. */
 
-static bool wait_is_over(const struct request *r, uint64_t value)
-{
-	switch (r->order) {
-	case SIM_AWAIT_EQ:
-	case SIM_AWAIT_EQ_RMW:
-	case SIM_AWAIT_CAS:
-		return value == r->value;
-	default:
-		return value != r->value;
-	}
-}
-
 /* Whether a barrier changes anything there. */
 static bool is_busy(int core)
 {
@@ -156,7 +154,8 @@ static int add_run(struct choice *choices, int count, int thread, int core)
 	unsigned behind = r->behind;
 	int c, reached = 0;
 
-	if (r->kind == REQUEST_AWAIT && !wait_is_over(r, view_from(core, r->word)))
+	if ((r->kind == REQUEST_AWAIT || r->kind == REQUEST_SLEEP) &&
+	    !world_wait_is_over(r, view_from(core, r->word)))
 		return count;
 	if (r->kind == REQUEST_STORE && core == task->core &&
 	    machine.cores[core].count == BUFFER_SIZE)
@@ -178,19 +177,22 @@ static int add_run(struct choice *choices, int count, int thread, int core)
 	return count;
 }
 
-/* Whether reading this write would be a step of the thread. */
+/* Whether reading this write, or coming right after it, would be a step of the thread. */
 static bool may_read(const struct request *r, int number)
 {
 	uint64_t value = views_value(r->word, number);
-	bool newest = number == views_newest(r->word);
+	bool newest = number == views_newest(r->word) ||
+		      (program->stores_race && views_is_open(r->word, number));
 
 	switch (r->kind) {
 	case REQUEST_LOAD:
 		return true;
+	case REQUEST_SLEEP:
+		return world_wait_is_over(r, value);
 	case REQUEST_CAS: /* one that fails may look at an old value */
 		return newest || value != r->value;
 	case REQUEST_AWAIT:
-		return wait_is_over(r, value) &&
+		return world_wait_is_over(r, value) &&
 		       (newest || r->order < SIM_AWAIT_CAS || views.alone != 0);
 	default:
 		return newest || views.alone != 0;
@@ -249,8 +251,8 @@ static int add_runs(struct choice *choices, int count, int thread)
 	}
 	if (task->core >= 0)
 		count = add(choices, count, thread, task->core);
-	if (task->core >= 0 && kind != REQUEST_CPU && kind != REQUEST_STORE &&
-	    machine_model != MODEL_WEAK)
+	if (program->pinned || (task->core >= 0 && kind != REQUEST_CPU &&
+				kind != REQUEST_STORE && machine_model != MODEL_WEAK))
 		return count; /* M3 */
 	for (c = 0; c < program->cpus; c++)
 		if (c != task->core)
@@ -285,10 +287,44 @@ static int add_runs_naively(struct choice *choices, int count, int thread)
 	return count;
 }
 
+/* Sleeps whose time is up. */
+static int add_early(struct choice *choices, int count)
+{
+	int t;
+
+	for (t = 0; t < program->threads; t++) {
+		const struct task *task = &machine.tasks[t];
+
+		if (task->request.kind == REQUEST_SLEEP && task->request.other != 0)
+			choices[count++] = (struct choice){CHOICE_EARLY, (uint8_t)t,
+							   (uint8_t)task->core, 0};
+	}
+	return count;
+}
+
+/* M6. */
+static bool is_unnoticed(int thread)
+{
+	const struct task *task = &machine.tasks[thread];
+	uint8_t waiting = machine.cores[task->core].count;
+
+	switch (task->request.kind) {
+	case REQUEST_COIN:
+		return true;
+	case REQUEST_FENCE:
+		return machine_model != MODEL_WEAK && waiting == 0;
+	default:
+		return false;
+	}
+}
+
 int machine_choices(struct choice choices[MAX_CHOICES])
 {
 	int count = 0, i, c;
 
+	for (i = 0; program->pinned && !machine_naive && i < program->threads; i++)
+		if (is_unnoticed(i))
+			return add_runs(choices, 0, i);
 	for (i = 0; i < program->threads; i++) {
 		int t = (machine.last + i) % program->threads;
 
@@ -305,12 +341,13 @@ int machine_choices(struct choice choices[MAX_CHOICES])
 		if (machine.cores[c].count > 0)
 			choices[count++] = (struct choice){CHOICE_DRAIN, 0, (uint8_t)c,
 							   0};
-	return count;
+	return add_early(choices, count);
 }
 
 int machine_runs(const struct choice *choice)
 {
-	bool runs = choice->kind == CHOICE_RUN || choice->kind == CHOICE_INTERRUPT;
+	bool runs = choice->kind == CHOICE_RUN || choice->kind == CHOICE_INTERRUPT ||
+		    choice->kind == CHOICE_EARLY;
 
 	return runs ? choice->thread : -1;
 }
@@ -372,6 +409,7 @@ static bool serve(struct task *task, int more, uint64_t *answer)
 		*answer = (uint64_t)task->core;
 		return true;
 	case REQUEST_LOAD:
+	case REQUEST_SLEEP:
 		*answer = view_from(task->core, r->word);
 		return true;
 	case REQUEST_STORE:
@@ -429,7 +467,14 @@ static bool serve_weakly(struct task *task, int more, uint64_t *answer)
 		*answer = (uint64_t)more;
 		break;
 	case REQUEST_STORE:
-		views_store(me, r->word, r->value, order);
+		if (!program->stores_race && views.alone == 0 &&
+		    views_oldest(me, r->word) != views_newest(r->word))
+			cores_fail(VERDICT_RACE,
+				   "thread %d stores to a word, and may not know what "
+				   "another thread stored there last",
+				   me);
+		else
+			views_store(me, r->word, more, r->value, order);
 		break;
 	case REQUEST_BARRIER:
 		done = reach(r, more);
@@ -438,12 +483,16 @@ static bool serve_weakly(struct task *task, int more, uint64_t *answer)
 		break;
 	case REQUEST_EXCHANGE:
 	case REQUEST_ADD:
-		*answer = views_modify(me, r->word, world_update(r, *r->word), order);
+	case REQUEST_LIE_DOWN:
+	case REQUEST_GET_UP:
+		*answer = views_modify(me, r->word, more,
+				       world_update(r, views_value(r->word, more)),
+				       order);
 		break;
 	default: /* looks at something, at least */
 		*answer = views_value(r->word, more);
 		if (is_cas(r) && *answer == r->value)
-			views_modify(me, r->word, r->to, order);
+			views_modify(me, r->word, more, r->to, order);
 		else
 			views_load(me, r->word, more,
 				   r->kind == REQUEST_CAS ? r->other : order);
@@ -462,6 +511,22 @@ static void forget_old_writes(void)
 		if (machine.tasks[t].request.kind != REQUEST_NONE)
 			alive |= 1u << t;
 	views_tidy(alive);
+}
+
+/* A sleep that ends by itself: nobody need wake the thread any more. */
+static void get_up(int thread)
+{
+	struct request *r = &machine.tasks[thread].request;
+	uint64_t others;
+
+	if (machine_model != MODEL_WEAK)
+		drain(&machine.cores[machine.tasks[thread].core]);
+	others = *r->word & ~r->value;
+	if (machine_model == MODEL_WEAK)
+		views_modify(thread, r->word, views_newest(r->word), others, SIM_ACQ_REL);
+	else
+		world_write(r->word, others);
+	world_answer(thread, SLEPT_ENOUGH);
 }
 
 /* The child of a fork has this thread alone. */
@@ -503,6 +568,8 @@ void machine_perform(const struct choice *choice)
 	if (choice->kind == CHOICE_INTERRUPT) {
 		task->interrupted = true;
 		world_interrupt(choice->thread);
+	} else if (choice->kind == CHOICE_EARLY) {
+		get_up(choice->thread);
 	} else if (task->request.kind == REQUEST_COIN) {
 		world_answer(choice->thread, answer);
 	} else if (task->request.kind == REQUEST_FORK) {
@@ -528,62 +595,4 @@ void machine_perform(const struct choice *choice)
 		machine.cores[task->core].thread = -1;
 		task->core = -1;
 	}
-}
-
-/* Fingerprints: sums of what each part contributes by its place, so that the
- * order of first writes does not matter. */
-
-static uint64_t mix(uint64_t a, uint64_t place)
-{
-	unsigned __int128 product = (unsigned __int128)(a ^ 0x9e3779b97f4a7c15u) *
-				    (place * 0xd6e8feb86659fd93u ^ 0xa0761d6478bd642fu);
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-uint64_t machine_hash_words(uint64_t seed, const uint64_t *words, size_t count)
-{
-	uint64_t sum = seed;
-	size_t i;
-
-	/* By distance from the end: stacks grow down. */
-	for (i = 0; i < count; i++)
-		sum += mix(words[i], seed + count - i);
-	return mix(sum, seed);
-}
-
-uint64_t machine_hash(uint64_t seed)
-{
-	uint64_t sum = seed, place = 1u << 20;
-	size_t i;
-	int t, c;
-
-	for (i = 0; i < tracked_count; i++)
-		if (*tracked[i].word != tracked[i].first && !tracked[i].ignored)
-			sum += mix(*tracked[i].word, i);
-	for (t = 0; t < program->threads; t++) {
-		const struct task *task = &machine.tasks[t];
-
-		sum += mix((uint64_t)(uint8_t)task->core |
-				   (uint64_t)task->interrupted << 8 |
-				   (uint64_t)task->request.kind << 16 |
-				   (uint64_t)task->request.behind << 32,
-			   place++);
-		sum += mix(task->serial, place++);
-		sum += mix((uint64_t)task->arena, place++);
-	}
-	for (c = 0; c < program->cpus; c++) {
-		const struct core *core = &machine.cores[c];
-
-		sum += mix((uint64_t)(uint8_t)core->thread | (uint64_t)core->count << 8,
-			   place);
-		for (i = 0; i < core->count; i++)
-			sum += mix((uint64_t)core->buffer[i].word ^
-					   mix(core->buffer[i].value, place + i),
-				   place + BUFFER_SIZE + i);
-		place += 2 * BUFFER_SIZE;
-	}
-	if (machine_model == MODEL_WEAK)
-		sum += views_hash(seed);
-	return mix(sum, seed);
 }

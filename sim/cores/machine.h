@@ -21,9 +21,12 @@ enum request_kind {
 	REQUEST_EXCHANGE,
 	REQUEST_CAS,
 	REQUEST_ADD,
+	REQUEST_LIE_DOWN, /* sets bits, of who is about to sleep */
+	REQUEST_GET_UP,	  /* clears them */
 	REQUEST_FENCE,
 	REQUEST_BARRIER,
 	REQUEST_AWAIT,
+	REQUEST_SLEEP, /* until these bits are clear */
 	REQUEST_CPU,
 	REQUEST_COIN,
 	REQUEST_FORK,
@@ -34,7 +37,7 @@ enum request_kind {
 struct request {
 	enum request_kind kind;
 	int order;	 /* or kind of wait */
-	int other;	 /* order of a wait, or of a cas that fails */
+	int other;	 /* order of a wait, or of a cas that fails; sleep: it is timed */
 	unsigned behind; /* barrier: cores that it has still to reach */
 	uint64_t *word;
 	uint64_t value, to;
@@ -73,10 +76,14 @@ enum choice_kind {
 	CHOICE_RUN, /* moves to the core, if need be, and takes a step */
 	CHOICE_DRAIN,
 	CHOICE_INTERRUPT,
-	CHOICE_MOVE, /* nothing but a move; nowhere, if the core is NOWHERE */
+	CHOICE_MOVE,  /* nothing but a move; nowhere, if the core is NOWHERE */
+	CHOICE_EARLY, /* a sleep ends by itself */
 };
 
 enum { NOWHERE = 0xff };
+
+/* The answer to a sleep that ended by itself; another one is a set of threads. */
+#define SLEPT_ENOUGH UINT64_MAX
 
 /* Which of the two we follow; and whether the child has what other threads' stores
  * left in buffers. */
@@ -110,6 +117,8 @@ void machine_perform(const struct choice *choice);
 bool machine_finished(void); /* all threads returned, all buffers are empty */
 void machine_run_finished(void);
 
+/* Stacks that the last step wrote to, not being that of the thread that ran; a set. */
+unsigned machine_touched(void);
 /* The live part of a thread's stack. */
 const void *machine_stack(int thread, size_t *size);
 void machine_put_stack(int thread, const void *live, size_t size);

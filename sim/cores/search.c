@@ -39,6 +39,9 @@ static struct frame *top;
 static char *top_end;
 
 static int threads;
+/* The copy that each thread's stack was last put back from, or saved to; NULL: it has
+ * changed since. */
+static const void *present[CORES_MAX_THREADS];
 static bool stuck_is_fine; /* and no outcome */
 
 static double now(void)
@@ -81,8 +84,8 @@ static uint64_t fingerprint(const struct saved *stacks)
 }
 
 /* Pushes the present state; `stacks` holds what is saved already, and what is
- * still on the fiber of `changed`. False: too deep. */
-static bool push(const struct saved *stacks, int changed)
+ * still on the fibers of the set `changed`. False: too deep. */
+static bool push(const struct saved *stacks, unsigned changed)
 {
 	struct frame *f = (struct frame *)top_end;
 	size_t i, needed = sizeof(*f) + tracked_count * sizeof(uint64_t) + views_size();
@@ -97,17 +100,17 @@ static bool push(const struct saved *stacks, int changed)
 	f->machine = machine;
 	f->word_count = tracked_count;
 	for (i = 0; i < tracked_count; i++)
-		f->words[i] = *tracked[i].word;
+		f->words[i] = tracked[i].ignored ? tracked[i].first : *tracked[i].word;
 	top_end = (char *)&f->words[tracked_count];
 	f->views_size = views_size();
 	memcpy(top_end, &views, f->views_size);
 	top_end += f->views_size;
 	for (t = 0; t < threads; t++) {
 		f->stacks[t] = stacks[t];
-		if (t != changed && top != NULL)
+		if ((changed >> t & 1) == 0)
 			continue;
 		copy_words((uint64_t *)top_end, stacks[t].live, stacks[t].size);
-		f->stacks[t].live = top_end;
+		f->stacks[t].live = present[t] = top_end;
 		top_end += stacks[t].size;
 	}
 	f->count = machine_choices(f->choices);
@@ -133,20 +136,31 @@ static void restore(const struct frame *f)
 		*tracked[i].word = tracked[i].first;
 }
 
-/* Performs the next choice of the top frame; leaves the stacks in `stacks`. */
-static int step(struct saved *stacks)
+/* Performs the next choice of the top frame; leaves the stacks in `stacks`, and returns
+ * the set of those that have changed. */
+static unsigned step(struct saved *stacks)
 {
 	const struct choice *choice = &top->choices[top->next++];
-	int t = machine_runs(choice);
+	int runs = machine_runs(choice), t;
+	unsigned changed = runs >= 0 ? 1u << runs : 0;
 
 	restore(top);
 	memcpy(stacks, top->stacks, sizeof(top->stacks));
-	if (t >= 0)
+	for (t = 0; t < threads; t++) {
+		if (t != runs && present[t] == stacks[t].live)
+			continue;
 		machine_put_stack(t, stacks[t].live, stacks[t].size);
+		present[t] = stacks[t].live;
+	}
 	machine_perform(choice);
-	if (t >= 0)
+	changed |= machine_touched();
+	for (t = 0; t < threads; t++) {
+		if ((changed >> t & 1) == 0)
+			continue;
 		stacks[t] = look_at_stack(t);
-	return t;
+		present[t] = NULL;
+	}
+	return changed;
 }
 
 /* A state that has no successor: all is well only at the end of the program. */
@@ -171,7 +185,7 @@ static bool start(const struct cores_program *program)
 		stacks[t] = look_at_stack(t);
 	if (machine.verdict != VERDICT_PASSED)
 		return false;
-	push(stacks, -1);
+	push(stacks, (1u << threads) - 1);
 	if (top->count == 0)
 		judge_end();
 	return machine.verdict == VERDICT_PASSED;
@@ -206,7 +220,7 @@ static void follow(const struct cores_program *program, const char *choices, FIL
 	if (!start(program))
 		return;
 	while (top->count > 0) {
-		int changed;
+		unsigned changed;
 
 		if (top->count > 1 && *choices != 0) {
 			const char *digit = strchr(digits, *choices++);
@@ -242,7 +256,7 @@ static void search(const struct cores_program *program, const struct options *op
 		return;
 	visited_add(fingerprint(top->stacks), &is_new);
 	while (top != NULL) {
-		int changed;
+		unsigned changed;
 
 		if (top->next == top->count) {
 			pop();
@@ -314,7 +328,7 @@ static void wander(const struct cores_program *program, const struct options *op
 	if (!start(program))
 		return;
 	while (top->count > 0) {
-		int changed;
+		unsigned changed;
 
 		top->next = (int)dice_below(&dice, (unsigned)top->count);
 		changed = step(stacks);

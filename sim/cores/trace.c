@@ -20,6 +20,13 @@ static void tell_modification(FILE *out, const struct request *r,
 		fprintf(out, "fetch-add  %s: %s, adds %llu", place, old,
 			(unsigned long long)r->value);
 		break;
+	case REQUEST_LIE_DOWN:
+	case REQUEST_GET_UP:
+		fprintf(out, "%s  %s",
+			r->kind == REQUEST_LIE_DOWN ? "goes to sleep on"
+						    : "does not sleep on",
+			place);
+		break;
 	default:
 		if (machine_view(choice, r->word) != r->value) {
 			fprintf(out, "cas  %s: %s, fails: wants %s", place, old, to);
@@ -54,6 +61,10 @@ static void tell_request(FILE *out, const struct request *r, const struct choice
 		break;
 	case REQUEST_AWAIT:
 		fprintf(out, "await  %s: %s", place, value);
+		break;
+	case REQUEST_SLEEP:
+		fputs(choice->kind == CHOICE_EARLY ? "sleep, ends by itself" : "sleep",
+		      out);
 		break;
 	case REQUEST_FENCE:
 		fputs("full fence", out);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Weak memory. Writes go to the end of their word's order: every write here either
- * is a read-modify-write, or comes from a thread that knows of the one before it.
- * A store that does not is a race, and the end of the search, so that nothing is
- * lost by this. Memory itself holds the newest value of each word.
+ * Weak memory. A write goes to any place in its word's order that is not older than
+ * what its thread knows of, and not between an update and what that has read. Where
+ * stores must not race this is always the end: a write either is a read-modify-write,
+ * or comes from a thread that knows of the one before it, or else is the end of the
+ * search. Memory itself holds the newest value of each word.
  */
 #include "views.h"
 
@@ -74,13 +75,21 @@ static const struct message *message_of(int place, int number)
 	return NULL;
 }
 
-static int newest(int place)
+/* How many writes of a place there are among the first so many messages, less one. */
+static int number_before(int place, uint32_t count)
 {
 	int number = -1;
 	uint32_t i;
 
-	for (i = 0; i < views.count; i++)
+	for (i = 0; i < count; i++)
 		number += views.messages[i].place == (uint64_t)place;
+	return number;
+}
+
+static int newest(int place)
+{
+	int number = number_before(place, views.count);
+
 	return number < 0 ? 0 : number;
 }
 
@@ -145,47 +154,97 @@ static struct message *append(int place, uint64_t value)
 	return m;
 }
 
-/* Writes what comes after message `before`, whose release sequence it continues
- * if that is not NULL. */
-static void write_next(int thread, uint64_t *word, uint64_t value, int order,
-		       const view *before)
+/* Does something to every view. */
+static void for_all_views(void (*what)(view *v, const view *argument),
+			  const view *argument)
 {
-	int p = new_place(word), number = newest(p) + 1;
+	uint32_t i;
+	int t;
+
+	for (i = 0; i < views.count; i++)
+		what(&views.messages[i].view, argument);
+	what(&views.full, argument);
+	for (t = 0; t < CORES_MAX_THREADS; t++) {
+		what(&views.threads[t].now, argument);
+		what(&views.threads[t].shown, argument);
+		what(&views.threads[t].due, argument);
+		what(&views.threads[t].read, argument);
+		what(&views.threads[t].fenced, argument);
+	}
+}
+
+/* Numbers from `from` on, which is 0 for most places, are one more. */
+static void make_room(view *v, const view *from)
+{
+	const view zero = {0};
+
+	*v -= (view)(*from != zero) & (view)(*v >= *from); /* true is -1 */
+}
+
+/* Moves those that come later out of the way; leaves the new one to be filled in. */
+static struct message *insert(int place, int number, uint64_t value)
+{
+	struct message *m = append(place, value);
+	view from = {0};
+	uint32_t i = views.count - 1;
+
+	if (number == newest(place))
+		return m;
+	from[place] = (uint8_t)number;
+	for_all_views(make_room, &from);
+	for (; number_before(place, i) >= number; i--)
+		views.messages[i] = views.messages[i - 1];
+	m = &views.messages[i];
+	memset(m, 0, sizeof(*m));
+	m->place = (uint64_t)place;
+	m->value = value;
+	return m;
+}
+
+/* Writes what comes after message `number`, whose release sequence it continues
+ * if `before` is not NULL. */
+static void write_after(int thread, uint64_t *word, int number, uint64_t value, int order,
+			const view *before)
+{
+	int p = new_place(word);
 	view *now = &views.threads[thread].now;
 	struct message *m;
 
 	if (message_of(p, 0) == NULL)
 		append(p, *word);
+	m = insert(p, ++number, value);
 	(*now)[p] = (uint8_t)number;
-	m = append(p, value);
 	m->view = releases(order) ? *now : views.threads[thread].fenced;
 	if (before != NULL)
 		join(&m->view, before);
 	m->view[p] = (uint8_t)number;
-	world_write(word, value);
+	m->joined = before != NULL;
+	if (number == newest(p))
+		world_write(word, value);
 }
 
-void views_store(int thread, uint64_t *word, uint64_t value, int order)
+bool views_is_open(const uint64_t *word, int number)
 {
-	if (views_oldest(thread, word) != views_newest(word) && views.alone == 0)
-		cores_fail(VERDICT_RACE,
-			   "thread %d stores to a word, and may not know what another "
-			   "thread stored there last",
-			   thread);
-	else
-		write_next(thread, word, value, order, NULL);
-}
-
-uint64_t views_modify(int thread, uint64_t *word, uint64_t value, int order)
-{
-	uint64_t old = views_load(thread, word, views_newest(word), order);
 	int p = place_of(word);
-	const struct message *m = p < 0 ? NULL : message_of(p, newest(p));
-	view before;
+	const struct message *m = p < 0 ? NULL : message_of(p, number + 1);
 
-	if (m != NULL)
-		before = m->view;
-	write_next(thread, word, value, order, m != NULL ? &before : NULL);
+	return m == NULL || m->joined == 0;
+}
+
+void views_store(int thread, uint64_t *word, int number, uint64_t value, int order)
+{
+	write_after(thread, word, number, value, order, NULL);
+}
+
+uint64_t views_modify(int thread, uint64_t *word, int number, uint64_t value, int order)
+{
+	const view none = {0};
+	uint64_t old = views_load(thread, word, number, order);
+	int p = place_of(word);
+	const struct message *m = p < 0 ? NULL : message_of(p, number);
+	view before = m != NULL ? m->view : none;
+
+	write_after(thread, word, number, value, order, &before);
 	return old;
 }
 
@@ -218,6 +277,28 @@ void views_pin(uint64_t *word, int number)
 		views.messages[kept++] = views.messages[i];
 	}
 	views.count = kept;
+}
+
+static void keep_some(view *v, const view *these)
+{
+	*v &= *these;
+}
+
+void views_overwrite(uint64_t *word)
+{
+	int p = place_of(word);
+	uint32_t i, kept = 0;
+	view others;
+
+	if (p < 0)
+		return;
+	for (i = 0; i < views.count; i++)
+		if (views.messages[i].place != (uint64_t)p)
+			views.messages[kept++] = views.messages[i];
+	views.count = kept;
+	memset(&others, 0xff, sizeof(others));
+	others[p] = 0;
+	for_all_views(keep_some, &others);
 }
 
 void views_light_fence(int thread, int core)
@@ -292,25 +373,18 @@ static void forget(const view *base)
 {
 	uint8_t numbers[MAX_PLACES] = {0};
 	uint32_t i, kept = 0;
-	int t;
 
 	for (i = 0; i < views.count; i++) {
-		const struct message *m = &views.messages[i];
+		struct message *m = &views.messages[i];
+		uint8_t first = ((const uint8_t *)base)[m->place];
 
-		if (numbers[m->place]++ < ((const uint8_t *)base)[m->place])
-			continue;
-		views.messages[kept] = *m;
-		renumber(&views.messages[kept++].view, base);
+		if (numbers[m->place] == first)
+			m->joined = 0; /* to nothing that is left */
+		if (numbers[m->place]++ >= first)
+			views.messages[kept++] = *m;
 	}
 	views.count = kept;
-	renumber(&views.full, base);
-	for (t = 0; t < CORES_MAX_THREADS; t++) {
-		renumber(&views.threads[t].now, base);
-		renumber(&views.threads[t].shown, base);
-		renumber(&views.threads[t].due, base);
-		renumber(&views.threads[t].read, base);
-		renumber(&views.threads[t].fenced, base);
-	}
+	for_all_views(renumber, base);
 }
 
 /* Forgets messages that say no more than that they are a word's only one. */
@@ -362,7 +436,7 @@ uint64_t views_hash(uint64_t seed)
 
 		sum += machine_hash_words(
 			1u + numbers[m->place]++, (const uint64_t *)m,
-			(offsetof(struct message, place) + sizeof(m->place)) /
+			(offsetof(struct message, joined) + sizeof(m->joined)) /
 				sizeof(uint64_t));
 	}
 	return machine_hash_words(sum, (const uint64_t *)&views.threads,

@@ -26,6 +26,7 @@ typedef uint8_t view __attribute__((vector_size(MAX_PLACES)));
 struct message {
 	view view; /* what who acquires it learns; itself included */
 	uint64_t value, place;
+	uint64_t joined; /* 1: an update of the one before it */
 };
 
 struct views {
@@ -55,10 +56,18 @@ int views_oldest(int thread, const uint64_t *word);
 int views_newest(const uint64_t *word);
 uint64_t views_value(const uint64_t *word, int number);
 
+/* Whether something may come right after this one. */
+bool views_is_open(const uint64_t *word, int number);
+
 uint64_t views_load(int thread, const uint64_t *word, int number, int order);
-void views_store(int thread, uint64_t *word, uint64_t value, int order);
-/* Reads the newest value, which it returns, and writes the next one. */
-uint64_t views_modify(int thread, uint64_t *word, uint64_t value, int order);
+/* Stores, and comes right after that one. */
+void views_store(int thread, uint64_t *word, int number, uint64_t value, int order);
+/* Likewise, and reads that one, whose value it returns. */
+uint64_t views_modify(int thread, uint64_t *word, int number, uint64_t value, int order);
+
+/* A plain access is about to write the word: its life as a shared one is over, or begins
+ * anew. */
+void views_overwrite(uint64_t *word);
 
 /* The child of a fork is alone with some write of each word, not the newest of all:
  * pages are copied one after the other. Which, is found when it looks: this one. */

@@ -30,27 +30,99 @@ static void *storage[CORES_MAX_THREADS];
 static char arenas[CORES_MAX_THREADS + 1][ARENA_SIZE] __attribute__((aligned(128)));
 static char *shared_arena;
 
+static unsigned touched; /* stacks that somebody else wrote to; a set */
+
+/* The thread whose stack this is on; -1: none. */
+static int owner_of(const void *p)
+{
+	size_t size;
+	int t;
+
+	for (t = 0; t < program->threads; t++) {
+		const char *stack;
+
+		if (fibers[t] == NULL)
+			break; /* before the first start */
+		stack = sim_fiber_stack(fibers[t], &size);
+		if ((const char *)p >= stack && (const char *)p < stack + size)
+			return t;
+	}
+	return -1;
+}
+
+unsigned machine_touched(void)
+{
+	unsigned set = touched;
+
+	touched = 0;
+	return set;
+}
+
+/* About to write to the stack of a thread that does not run. */
+static void touch(int owner, const void *p)
+{
+	size_t size;
+
+	if ((const char *)p < (const char *)sim_fiber_live(fibers[owner], &size))
+		cores_fail(VERDICT_FREED,
+			   "a word of thread %d's stack is written, whose frame is gone",
+			   owner);
+	touched |= 1u << owner;
+}
+
 void world_write(uint64_t *word, uint64_t value)
 {
-	if (memory_track(word))
+	int owner = owner_of(word);
+
+	if (owner >= 0) {
+		touch(owner, word);
+		*word = value;
+	} else if (memory_track(word))
 		*word = value;
 	else
 		cores_fail(VERDICT_ASSERTION, "more than %d words are written",
 			   MAX_TRACKED);
 }
 
-static uint64_t ask(struct request request)
+/* What calls have left on the stack, and later frames leave as it is, would make states
+ * differ that are the same. */
+static __attribute__((noinline)) void sweep(void)
 {
-	int me = current;
+	uint64_t below[64];
 
+	memset(below, 0, sizeof(below));
+	__asm__ volatile("" : : "r"(below) : "memory");
+}
+
+static __attribute__((noinline)) void yield(void)
+{
+	sim_fiber_yield(fibers[current]);
+}
+
+/* Waits for the answer to the request that the running thread has left in its task,
+ * and not on its stack, for the same reason. */
+static __attribute__((noinline)) uint64_t await_answer(void)
+{
+	sweep();
 	for (;;) {
-		machine.tasks[me].request = request;
-		sim_fiber_yield(fibers[me]);
+		struct request request;
+
+		yield();
 		if (!interrupt)
-			return answer;
+			break;
 		interrupt = false;
-		program->handler(program->context, me);
+		request = machine.tasks[current].request;
+		program->handler(program->context, current);
+		machine.tasks[current].request = request;
 	}
+	sweep();
+	return answer;
+}
+
+static inline __attribute__((always_inline)) uint64_t ask(struct request request)
+{
+	machine.tasks[current].request = request;
+	return await_answer();
 }
 
 int cores_thread(void)
@@ -71,21 +143,6 @@ void cores_fail(enum verdict verdict, const char *format, ...)
 	if (current >= 0)
 		for (;;)
 			ask((struct request){.kind = REQUEST_NONE});
-}
-
-static void on_no_stack(const void *p)
-{
-	size_t size;
-	int t;
-
-	for (t = 0; t < program->threads; t++) {
-		const char *stack = sim_fiber_stack(fibers[t], &size);
-
-		if ((const char *)p >= stack && (const char *)p < stack + size)
-			cores_fail(VERDICT_ASSERTION,
-				   "a word on a stack is shared, which the core model "
-				   "does not follow");
-	}
 }
 
 /* Mutants follow pointers that lead nowhere. */
@@ -114,7 +171,7 @@ static void store(uint64_t *p, uint64_t value, int order, const void *site)
 		world_write(p, value);
 		return;
 	}
-	on_no_stack(p);
+	somewhere(p);
 	memory_note_writer(p, current);
 	ask((struct request){REQUEST_STORE, order, 0, 0, p, value, 0, site});
 }
@@ -126,8 +183,26 @@ uint64_t world_update(const struct request *r, uint64_t old)
 		return r->value;
 	case REQUEST_ADD:
 		return old + r->value;
+	case REQUEST_LIE_DOWN:
+		return old | r->value;
+	case REQUEST_GET_UP:
+		return old & ~r->value;
 	default:
 		return old == r->value ? r->to : old;
+	}
+}
+
+bool world_wait_is_over(const struct request *r, uint64_t value)
+{
+	if (r->kind == REQUEST_SLEEP)
+		return (value & r->value) == 0;
+	switch (r->order) {
+	case SIM_AWAIT_EQ:
+	case SIM_AWAIT_EQ_RMW:
+	case SIM_AWAIT_CAS:
+		return value == r->value;
+	default:
+		return value != r->value;
 	}
 }
 
@@ -136,7 +211,7 @@ static uint64_t modify(struct request request)
 	uint64_t old;
 
 	if (current >= 0) {
-		on_no_stack(request.word);
+		somewhere(request.word);
 		memory_note_writer(request.word, current);
 		return ask(request);
 	}
@@ -211,37 +286,72 @@ static uint64_t await(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t
 		(struct request){REQUEST_AWAIT, (int)kind, order, 0, p, value, to, site});
 }
 
-static bool no_sleep(const uint64_t *p, uint64_t expected, bool timed, const void *site)
+/*
+ * The futex. The kernel orders sleepers and wakers of one word by a lock of its own;
+ * here it is a word beside that one, with a bit for each thread that sleeps there.
+ */
+enum { MAX_BEDS = 64 };
+
+static struct bed {
+	const uint64_t *word;
+	uint64_t asleep;
+} beds[MAX_BEDS];
+static int bed_count;
+
+static uint64_t *bed_of(const uint64_t *word)
 {
-	(void)p, (void)expected, (void)timed, (void)site;
-	cores_fail(VERDICT_ASSERTION, "a thread sleeps, which the core model does not "
-				      "follow");
-	return true;
+	int i;
+
+	for (i = 0; i < bed_count; i++)
+		if (beds[i].word == word)
+			return &beds[i].asleep;
+	if (bed_count == MAX_BEDS) {
+		cores_fail(VERDICT_LIMIT, "threads sleep on more than %d words",
+			   MAX_BEDS);
+		return &beds[0].asleep;
+	}
+	beds[bed_count].word = word;
+	return &beds[bed_count++].asleep;
+}
+
+static bool sleep_on(const uint64_t *p, uint64_t expected, bool timed, const void *site)
+{
+	uint64_t me = (uint64_t)1 << current;
+
+	ask((struct request){REQUEST_LIE_DOWN, SIM_ACQ_REL, 0, 0, bed_of(p), me, 0,
+			     site});
+	if ((uint32_t)ask((struct request){REQUEST_LOAD, SIM_RELAXED, 0, 0, (uint64_t *)p,
+					   0, 0, site}) != (uint32_t)expected) {
+		ask((struct request){REQUEST_GET_UP, SIM_ACQ_REL, 0, 0, bed_of(p), me, 0,
+				     site});
+		return true;
+	}
+	return ask((struct request){REQUEST_SLEEP, SIM_ACQUIRE, timed, 0, bed_of(p), me,
+				    0, site}) != SLEPT_ENOUGH;
 }
 
 static void wake(const uint64_t *p, const void *site)
 {
-	(void)p, (void)site; /* nobody sleeps */
+	if (current >= 0)
+		ask((struct request){REQUEST_EXCHANGE, SIM_ACQ_REL, 0, 0, bed_of(p), 0, 0,
+				     site});
 }
 
 static void plain(const void *p, size_t size, bool write, const void *site)
 {
 	uintptr_t word = (uintptr_t)p & ~(uintptr_t)7, end = (uintptr_t)p + size;
-	size_t stack_size;
 
 	(void)site;
 	if (!write)
 		return;
-	if (current >= 0) {
-		uintptr_t stack = (uintptr_t)sim_fiber_stack(fibers[current],
-							     &stack_size);
-
-		if (word - stack < stack_size)
-			return;
-		on_no_stack(p);
+	for (; word < end; word += 8) {
+		if (machine_model == MODEL_WEAK)
+			views_overwrite((uint64_t *)word);
+		if (current < 0 || owner_of((void *)word) != current)
+			world_write((uint64_t *)word, *(uint64_t *)word);
 	}
-	for (; word < end; word += 8)
-		world_write((uint64_t *)word, *(uint64_t *)word);
+	if (current >= 0)
+		sweep();
 }
 
 static void *self(void)
@@ -305,7 +415,7 @@ static const struct sim_engine engine = {
 	.fence_cpu = fence_cpu,
 	.cpu = cpu,
 	.await = await,
-	.sleep = no_sleep,
+	.sleep = sleep_on,
 	.wake = wake,
 	.plain = plain,
 	.self = self,
@@ -362,6 +472,8 @@ bool world_start(const struct cores_program *p)
 	program = p;
 	sim_engine = &engine;
 	memset(arenas, 0, sizeof(arenas));
+	bed_count = 0;
+	touched = 0;
 	shared_arena = arenas[SHARED];
 	sim_reset();
 	for (t = 0; t < program->threads; t++) {

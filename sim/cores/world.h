@@ -15,9 +15,11 @@ void world_answer(int thread, uint64_t answer);
 /* Has the handler interrupt it instead. */
 void world_interrupt(int thread);
 
+/* Whether this value ends a wait. */
+bool world_wait_is_over(const struct request *request, uint64_t value);
 /* What a read-modify-write leaves in a word that was `old`. */
 uint64_t world_update(const struct request *request, uint64_t old);
-/* Writes memory, past all buffers. */
+/* Writes memory, past all buffers; a word of a stack only while its frame is there. */
 void world_write(uint64_t *word, uint64_t value);
 
 #endif /* CORES_WORLD_H */

@@ -111,6 +111,59 @@ static void migration_drains(void **state)
 			 O00 | O01 | O10 | O11 | MOVED * (O01 | O10 | O11));
 }
 
+/* The futex, under each model. */
+
+static enum verdict verdict_of(void (*thread)(void *, int), enum model under)
+{
+	struct litmus_context context = {.outcome = note};
+	struct cores_program program = {
+		.threads = 2,
+		.cpus = 2,
+		.pinned = true,
+		.stores_race = true,
+		.set_up = litmus_set_up,
+		.thread = thread,
+		.finished = litmus_finished,
+		.context = &context,
+	};
+	enum verdict verdict;
+
+	outcomes = 0;
+	model = under;
+	verdict = explore_program(&program).verdict;
+	model = MODEL_TSO;
+	return verdict;
+}
+
+static void who_sleeps_is_woken_or_sleeps_for_ever(void **state)
+{
+	static const enum model models[] = {MODEL_SC, MODEL_TSO, MODEL_WEAK};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(verdict_of(sleeper_and_waker, models[i]),
+				 VERDICT_PASSED);
+		assert_int_equal(verdict_of(sleeper_and_nobody, models[i]),
+				 VERDICT_DEADLOCK);
+		assert_int_equal(verdict_of(sleeper_for_a_while, models[i]),
+				 VERDICT_PASSED);
+	}
+}
+
+static void words_on_a_stack_are_followed(void **state)
+{
+	static const enum model models[] = {MODEL_SC, MODEL_TSO, MODEL_WEAK};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(verdict_of(sleeper_on_a_stack, models[i]),
+				 VERDICT_PASSED);
+		assert_int_equal(outcomes, O11);
+	}
+}
+
 /* With weak memory. */
 
 static unsigned weak_outcomes_of(void (*thread)(void *, int), int cpus)
@@ -270,6 +323,8 @@ int main(void)
 		cmocka_unit_test(a_light_fence_needs_a_heavy_one),
 		cmocka_unit_test(a_barrier_reaches_the_core_it_is_aimed_at),
 		cmocka_unit_test(migration_drains),
+		cmocka_unit_test(who_sleeps_is_woken_or_sleeps_for_ever),
+		cmocka_unit_test(words_on_a_stack_are_followed),
 		cmocka_unit_test(relaxed_stores_become_visible_in_any_order),
 		cmocka_unit_test(a_switch_orders_what_light_fences_part),
 		cmocka_unit_test(an_interrupt_comes_anywhere),

@@ -158,6 +158,63 @@ void both_asleep(void *context, int thread)
 	put(mine(w, thread));
 }
 
+/* The futex: the first thread sleeps until x is 1, which the second stores, and wakes it;
+ * or does not. */
+static void sleep_until_set(const uint64_t *word, bool timed)
+{
+	while (sim_load(word, SIM_ACQUIRE) == 0)
+		if (!sim_sleep(word, 0, timed))
+			return;
+}
+
+void sleeper_and_waker(void *context, int thread)
+{
+	struct litmus_words *w = ((struct litmus_context *)context)->words;
+
+	if (thread == 0) {
+		sleep_until_set(&w->x, false);
+		return;
+	}
+	sim_store(&w->x, 1, SIM_RELEASE);
+	sim_wake(&w->x);
+}
+
+void sleeper_and_nobody(void *context, int thread)
+{
+	struct litmus_words *w = ((struct litmus_context *)context)->words;
+
+	if (thread == 0)
+		sleep_until_set(&w->x, false);
+	else
+		sim_store(&w->x, 1, SIM_RELEASE);
+}
+
+void sleeper_for_a_while(void *context, int thread)
+{
+	struct litmus_words *w = ((struct litmus_context *)context)->words;
+
+	if (thread == 0)
+		sleep_until_set(&w->x, true);
+}
+
+/* What it sleeps on is on its stack; where, the other learns from x. */
+void sleeper_on_a_stack(void *context, int thread)
+{
+	struct litmus_words *w = ((struct litmus_context *)context)->words;
+	uint64_t told = 0, *there;
+
+	if (thread == 0) {
+		sim_store(&w->x, (uint64_t)(uintptr_t)&told, SIM_RELEASE);
+		sleep_until_set(&told, false);
+		w->seen[0] = sim_load(&told, SIM_RELAXED);
+		return;
+	}
+	there = (uint64_t *)(uintptr_t)sim_await(SIM_AWAIT_NE, &w->x, 0, 0, SIM_ACQUIRE);
+	sim_exchange(there, 1, SIM_RELEASE);
+	sim_wake(there);
+	w->seen[1] = 1;
+}
+
 /* The handler finds 0, 1 or 2 stores done. */
 void interrupted_once(void *context, int thread)
 {

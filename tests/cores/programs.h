@@ -30,6 +30,10 @@ void store_buffering_aimed_twice(void *context, int thread);
 void store_buffering_migrating(void *context, int thread);
 void message_passing(void *context, int thread);
 void both_asleep(void *context, int thread);
+void sleeper_and_waker(void *context, int thread);
+void sleeper_and_nobody(void *context, int thread);
+void sleeper_on_a_stack(void *context, int thread);
+void sleeper_for_a_while(void *context, int thread);
 void interrupted_once(void *context, int thread);
 void interrupt_handler(void *context, int thread);
 

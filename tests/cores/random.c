@@ -24,6 +24,7 @@ struct set {
 };
 
 static struct set reduced, naive, by_dice, *noting;
+static bool pinned; /* threads stay on CPUs of their own */
 enum { ROLLS = 300 };
 
 static void note(const struct random_outcome *left)
@@ -70,6 +71,8 @@ static void make_program(struct random_context *c, uint64_t seed, int threads, i
 			in->kind = pick(2) == 0 ? pick(DO_STORE + 1) : pick(DO_AWAIT);
 			if (pick(16) == 0)
 				in->kind = DO_AWAIT;
+			if (pinned && (in->kind == DO_CPU || in->kind == DO_BARRIER_CPU))
+				in->kind = DO_BARRIER;
 			in->word = (int)pick(RANDOM_WORDS);
 			in->value = in->kind == DO_BARRIER_CPU ? pick(cpus)
 				    : in->kind == DO_AWAIT     ? 0
@@ -85,6 +88,7 @@ static void explore_into(struct set *set, struct random_context *context, int th
 	struct cores_program program = {
 		.threads = threads,
 		.cpus = cpus,
+		.pinned = pinned && !is_naive,
 		.set_up = random_set_up,
 		.thread = random_body,
 		.finished = random_finished,
@@ -154,6 +158,16 @@ static void dice_find_all_of_small_programs(void **state)
 	}
 }
 
+/* M6: a program that does not ask where it runs cannot tell that its threads stay. */
+static void threads_that_stay_where_they_are(void **state)
+{
+	(void)state;
+	pinned = true;
+	compare(2, 4, 2, 400);
+	compare(3, 2, 3, 100);
+	pinned = false;
+}
+
 static void two_threads_on_two_cores(void **state)
 {
 	(void)state;
@@ -182,6 +196,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(dice_find_all_of_small_programs),
+		cmocka_unit_test(threads_that_stay_where_they_are),
 		cmocka_unit_test(two_threads_on_two_cores),
 		cmocka_unit_test(three_threads_on_two_cores),
 		cmocka_unit_test(two_threads_on_three_cores),

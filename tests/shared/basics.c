@@ -375,6 +375,8 @@ static void a_region_can_be_attached_twice_but_not_detached_in_use(void **state)
 	assert_int_equal(pawl_shared_mutex_unlock(again, 0), 0);
 	assert_int_equal(pawl_shared_mutex_lock(region, 0), 0);
 	assert_int_equal(pawl_shared_detach(again), 0);
+	assert_int_equal(pawl_shared_mutex_lock(region, 0), EDEADLK); /* it stays ours */
+	assert_int_equal(pawl_shared_detach(region), EBUSY);
 	assert_int_equal(pawl_shared_mutex_unlock(region, 0), 0);
 }
 

@@ -57,5 +57,6 @@ extern const struct scenario sections_scenarios[];
 extern const struct scenario timed_scenarios[];
 extern const struct scenario hapax_vw_scenarios[];
 extern const struct scenario mutex_scenarios[];
+extern const struct scenario mutex_states_scenarios[];
 
 #endif /* CHECK_LOCKS_H */

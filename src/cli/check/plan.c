@@ -65,6 +65,17 @@ static void add_usual_cases(struct plan *plan, const struct request *request,
 {
 	const struct core_scenario *cores = scenario->cores;
 
+	if (request->scenario == NULL && request->random == 0 &&
+	    (scenario->takes_hours || (scenario->takes_minutes && !request->full)))
+		return;
+	if (cores != NULL && cores->ends && request->random != 0 &&
+	    request->scenario == NULL)
+		return;
+	if (cores != NULL && cores->buffers_only) {
+		add_case(plan, type, scenario, cores->threads, cores->episodes,
+			 request->model == MODEL_SC ? MODEL_SC : MODEL_TSO);
+		return;
+	}
 	if (cores != NULL) {
 		/* Weak memory takes ten times as long as buffers do. */
 		bool weakly = !cores->weak_takes_minutes || request->full ||
@@ -78,9 +89,6 @@ static void add_usual_cases(struct plan *plan, const struct request *request,
 				 request->model == MODEL_SC ? MODEL_SC : MODEL_TSO);
 		return;
 	}
-	if (request->scenario == NULL && request->random == 0 &&
-	    (scenario->takes_hours || (scenario->takes_minutes && !request->full)))
-		return;
 	if (scenario->long_asleep && !ends_beyond_three(type) && !request->full &&
 	    request->scenario == NULL)
 		return;

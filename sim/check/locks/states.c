@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* Scenarios of pawl_mutex for the core checker, see states.h: three threads, in all their
+ * ways; and a process that forks. */
+#include "../states.h"
+
+#include "locks.h"
+
+#include <pawl/mutex.h>
+
+#include <string.h>
+
+OUTSIDE static bool is_mutex(const struct lock_type *type)
+{
+	return strcmp(type->name, "mutex") == 0;
+}
+
+static struct world {
+	struct pawl_mutex mutex;
+	struct states_section section;
+	bool child; /* a ghost: of the process */
+} * world;
+
+static void set_up(void *argument)
+{
+	(void)argument;
+	world = states_allocate(sizeof(*world));
+	world->section.holder = NOBODY;
+	cores_label(&world->mutex.word, sizeof(uint64_t), "mutex", NULL);
+	cores_label(&world->mutex.due, sizeof(uint64_t), "due", NULL);
+	cores_label(&world->section.word, sizeof(uint64_t), "sections", NULL);
+}
+
+static void work_inside(void)
+{
+	states_enter(&world->section);
+	states_add(&world->section, 1);
+	states_leave(&world->section);
+	scenario_type->unlock(&world->mutex);
+}
+
+static void visit(void)
+{
+	scenario_type->lock(&world->mutex);
+	work_inside();
+}
+
+/* any-three: all lock and unlock. */
+static void any_three_thread(void *argument, int thread)
+{
+	(void)argument, (void)thread;
+	visit();
+}
+
+/* any-timed: the second may give up wherever it sleeps, and comes back. */
+static void any_timed_thread(void *argument, int thread)
+{
+	static const struct timespec later = {.tv_sec = 1};
+
+	(void)argument;
+	if (thread == 1 &&
+	    scenario_type->timedlock(&world->mutex, CLOCK_MONOTONIC, &later) == 0)
+		work_inside();
+	else
+		visit();
+}
+
+/* Three sections, and nobody left it locked. */
+static void three_visits(void *argument)
+{
+	(void)argument;
+	if (world->section.truth != 3)
+		cores_fail(VERDICT_EXCLUSION, "3 sections counted as %llu",
+			   (unsigned long long)world->section.truth);
+	if (world->mutex.word.raw != 0)
+		cores_fail(VERDICT_ASSERTION, "somebody left it locked");
+}
+
+/*
+ * fork, fork-inside: the first thread forks while the others wait for the mutex, have it,
+ * or are in the parking table. The child goes on with the table as src/life leaves it. It
+ * can use a mutex that was free, or that its own thread has; one whose holder is not
+ * there stays locked.
+ */
+static void be_the_child(bool inside)
+{
+	uint64_t holder;
+
+	world->child = true;
+	pawl_park_forget();
+	if (inside) {
+		scenario_type->unlock(&world->mutex);
+	} else {
+		world->section.holder = NOBODY; /* he is not here */
+		holder = sim_load(&world->mutex.word.raw, SIM_RELAXED);
+		if (holder != 0) {
+			if (scenario_type->trylock(&world->mutex))
+				cores_fail(VERDICT_EXCLUSION,
+					   "the child has what a thread of the parent "
+					   "holds");
+			return;
+		}
+	}
+	/* What was inside may be half done. */
+	world->section.truth = sim_load(&world->section.word, SIM_RELAXED);
+	visit();
+	visit();
+}
+
+static void fork_thread(void *argument, int thread)
+{
+	(void)argument;
+	if (thread == 0 && cores_fork())
+		be_the_child(false);
+	else
+		visit();
+}
+
+static void fork_inside_thread(void *argument, int thread)
+{
+	(void)argument;
+	if (thread != 0) {
+		visit();
+		return;
+	}
+	scenario_type->lock(&world->mutex);
+	if (cores_fork())
+		be_the_child(true);
+	else
+		work_inside();
+}
+
+static void parent_or_child(void *argument)
+{
+	if (!world->child)
+		three_visits(argument);
+}
+
+static const struct core_scenario
+	states = {3, 1, 3, 1, true, states_check, .buffers_only = true, .ends = true},
+	weak_states = {3, 1, 3, 1, true, states_check, .ends = true};
+
+#define THREE(scenario_name, says, set, body, end)                                       \
+	.name = (scenario_name), .what = (says), .least_threads = 3, .only_threads = 3,  \
+	.only_episodes = 1, .waiting_slots = 1, .applies = is_mutex, .expected = passes, \
+	.set_up = (set), .thread = (body), .finished = (end), .bypass = 2
+
+const struct scenario mutex_states_scenarios[] = {
+	{THREE("any-three", "three threads lock and unlock, in all ways", set_up,
+	       any_three_thread, three_visits),
+	 .cores = &weak_states},
+	{THREE("any-timed", "the same, and one may give up and come back", set_up,
+	       any_timed_thread, three_visits),
+	 .cores = &states, .takes_minutes = true},
+	{THREE("any-refused", "any-three, and membarrier is refused", set_up,
+	       any_three_thread, three_visits),
+	 .cores = &states, .takes_minutes = true, .without_membarrier = true},
+	{THREE("fork", "a thread forks while others lock and unlock", set_up, fork_thread,
+	       parent_or_child),
+	 .cores = &states},
+	{THREE("fork-inside", "the same, and it holds the mutex", set_up,
+	       fork_inside_thread, parent_or_child),
+	 .cores = &states, .takes_minutes = true},
+	{.name = NULL},
+};
