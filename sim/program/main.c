@@ -5,7 +5,7 @@
  * usage: pawl-check-program [--model M] [--limit N] [--unroll N] [--replay TOKEN]
  *                           [--name NAME] [--again COMMAND] [--after FLAGS]
  *                           [--repeat N] [--random N] [--seed S] [--depth D]
- *                           [--html FILE] FILE.so
+ *                           [--html FILE] [--progress] FILE.so
  */
 #define _GNU_SOURCE
 #include "load.h"
@@ -197,6 +197,37 @@ static void keep_picture(void *context, const struct trace *trace, struct graph 
 	picture_make(&picture, trace, g, m);
 }
 
+/* A line that is written over and over on a terminal; elsewhere, if it is asked for,
+ * one now and then. */
+
+enum { SELDOM = 10 }; /* seconds */
+static bool progress_shown;
+
+static void show_progress(void *context, uint64_t runs_done, double seconds,
+			  struct expected expected)
+{
+	static double next;
+	bool terminal = isatty(STDERR_FILENO);
+	char line[128];
+
+	(void)context;
+	if (next > seconds + SELDOM)
+		next = 0; /* another search */
+	if (seconds < next)
+		return;
+	next = seconds + (terminal ? 0.2 : SELDOM);
+	expected_print(expected, runs_done, seconds, line, sizeof(line));
+	fprintf(stderr, terminal ? "\r%-78.78s" : "%s\n", line);
+	progress_shown = terminal;
+}
+
+static void end_progress(void)
+{
+	if (progress_shown)
+		fprintf(stderr, "\r%78s\r", "");
+	progress_shown = false;
+}
+
 static void print_failure(const struct request *request, const struct subject *subject,
 			  const struct result *result)
 {
@@ -267,6 +298,7 @@ static bool check(const struct request *request, const struct subject *subject,
 		abandoned += result.blocked;
 		seconds += result.seconds;
 	} while (++times < request->repeat);
+	end_progress();
 	printf("%-24s %-20s %5s %11llu %9.3f  %s\n", request->name, subject->name,
 	       model_names[options.model], (unsigned long long)result.executions,
 	       result.seconds, verdict_name(result.verdict));
@@ -331,11 +363,13 @@ int main(int argc, char **argv)
 		{"random", required_argument, NULL, 'x'},
 		{"seed", required_argument, NULL, 's'},
 		{"depth", required_argument, NULL, 'd'},
+		{"progress", no_argument, NULL, 'o'},
 		{NULL, 0, NULL, 0},
 	};
 	struct request request = {
 		.options = {.keep_trace = true,
 			    .show = keep_picture,
+			    .progress = isatty(STDERR_FILENO) ? show_progress : NULL,
 			    .shorten = 2000,
 			    .smaller = "make the test smaller"},
 		.name = "program",
@@ -365,6 +399,9 @@ int main(int argc, char **argv)
 			break;
 		case 'd':
 			request.options.depth = atoi(optarg);
+			break;
+		case 'o':
+			request.options.progress = show_progress;
 			break;
 		case 'u':
 			program_unroll = atoi(optarg);

@@ -193,6 +193,41 @@ expect 1 --program system.c
 says out 'refused: getpid() cannot be played'
 says out 'system.c:2'
 
+# Progress, on a terminal or if asked for; looking ahead changes nothing.
+cat > long.c << 'END'
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int x, y;
+static void *adds(void *word)
+{
+	int i;
+	for (i = 0; i < 4; i++)
+		atomic_fetch_add((atomic_int *)word, 1);
+	atomic_fetch_add(&y, 1);
+	return NULL;
+}
+int main(void)
+{
+	pthread_t t[3];
+	pthread_create(&t[0], NULL, adds, &x);
+	pthread_create(&t[1], NULL, adds, &x);
+	pthread_create(&t[2], NULL, adds, &x);
+	pthread_join(t[0], NULL);
+	pthread_join(t[1], NULL);
+	pthread_join(t[2], NULL);
+	return 0;
+}
+END
+expect 0 --program long.c
+grep passed out | awk '{print $4}' > counted
+if grep -q 'runs,' err; then
+	echo "progress on what is no terminal"
+	failed=1
+fi
+expect 0 --program long.c --progress
+grep passed out | awk '{print $4}' | diff counted - || failed=1
+says err '^[0-9]* runs, [0-9]*/s'
+
 # A bound is not a pass.
 cat > loop.c << 'END'
 #include <stdatomic.h>
