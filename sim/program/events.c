@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The events of a checked program: what sim/explore/operations.c is to locks, for
  * atomics of any width. */
-#include "program.h"
+#include "symmetry.h"
 
 const struct sim_engine search_engine;
 
@@ -77,6 +77,8 @@ uint64_t event_read(const struct access *a, bool *wrote)
 	if (!on_thread())
 		return do_at_once(a, wrote);
 	search_settle(s);
+	if (symmetry_used)
+		symmetry_event(s);
 	if (!a->own)
 		waits = loops_before_read(s, a->site);
 	check_unroll(s, a->site);
@@ -128,6 +130,8 @@ uint64_t event_read(const struct access *a, bool *wrote)
 	access_atomic_done(s, a->p, a->width, true);
 	put(a, next);
 	search_note_event(s, id, event_name(me(s), s->self->position - 1));
+	if (symmetry_used)
+		symmetry_update(s);
 	return value;
 }
 
@@ -142,6 +146,8 @@ void event_store(const struct access *a)
 		return;
 	}
 	search_settle(s);
+	if (symmetry_used)
+		symmetry_event(s);
 	loops_wrote();
 	check_unroll(s, a->site);
 	e = search_next_event(s, false);
@@ -204,6 +210,8 @@ void event_fence(int order, const void *site)
 	if (!on_thread() || order == __ATOMIC_RELAXED)
 		return;
 	search_settle(s);
+	if (symmetry_used)
+		symmetry_event(s);
 	if (search_next_event(s, false) == NULL)
 		add_other(s, (struct event){
 				     .kind = EVENT_FENCE,
@@ -221,6 +229,8 @@ bool event_choose(const void *site)
 	struct event *e;
 
 	search_settle(s);
+	if (symmetry_used)
+		symmetry_event(s);
 	loops_wrote();
 	e = search_next_event(s, false);
 	if (e == NULL)

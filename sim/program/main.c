@@ -5,11 +5,12 @@
  * usage: pawl-check-program [--model M] [--limit N] [--unroll N] [--replay TOKEN]
  *                           [--name NAME] [--again COMMAND] [--after FLAGS]
  *                           [--repeat N] [--random N] [--seed S] [--depth D]
- *                           [--html FILE] [--progress] FILE.so
+ *                           [--html FILE] [--progress] [--no-symmetry] FILE.so
  */
 #define _GNU_SOURCE
 #include "load.h"
 #include "picture.h"
+#include "symmetry.h"
 #include "threads.h"
 
 #include <sim/fiber.h>
@@ -161,6 +162,7 @@ static void set_up(void *context)
 	runs++;
 	loops_start();
 	threads_reset();
+	symmetry_reset();
 	locks_reset();
 	conditions_reset();
 	load_reset();
@@ -185,6 +187,7 @@ struct request {
 	int repeat; /* explore everything so often, to measure speed */
 	const char *name, *replay, *again, *after; /* the command, but for the token */
 	FILE *page;				   /* or NULL */
+	bool symmetry; /* what differs in names only is left out */
 };
 
 /* The failing execution that costs its reader least, of those that were found. */
@@ -282,6 +285,9 @@ static bool check(const struct request *request, const struct subject *subject,
 	};
 	loops_forget();
 	threads_forget();
+	symmetry_forget();
+	symmetry_wanted = request->symmetry && choices == NULL && options.random == 0;
+	options.each = symmetry_wanted ? symmetry_count : NULL;
 	if (choices != NULL || options.random != 0) {
 		/* Which thread is whose child is known after one execution. */
 		options.limit = 1;
@@ -308,6 +314,11 @@ static bool check(const struct request *request, const struct subject *subject,
 		"%s: %llu executions and %llu abandoned in %.2f s: %.0f executions/s\n",
 		subject->name, (unsigned long long)executions,
 		(unsigned long long)abandoned, seconds, (double)executions / seconds);
+	if (result.verdict == VERDICT_PASSED && symmetry_used)
+		fprintf(stderr,
+			"%s: %.0f more differ from these only in which thread is which "
+			"and were left out; --no-symmetry runs them\n",
+			subject->name, symmetry_all() - (double)result.executions);
 	if (result.verdict == VERDICT_NONE_SEEN)
 		fprintf(stderr,
 			"%s: another run would show something new with a chance of about "
@@ -364,6 +375,7 @@ int main(int argc, char **argv)
 		{"seed", required_argument, NULL, 's'},
 		{"depth", required_argument, NULL, 'd'},
 		{"progress", no_argument, NULL, 'o'},
+		{"no-symmetry", no_argument, NULL, 'y'},
 		{NULL, 0, NULL, 0},
 	};
 	struct request request = {
@@ -376,6 +388,7 @@ int main(int argc, char **argv)
 		.repeat = 1,
 		.again = "pawl check --program",
 		.after = "",
+		.symmetry = true,
 	};
 	struct subject subjects[MAX_SUBJECTS];
 	const char *html = NULL;
@@ -399,6 +412,9 @@ int main(int argc, char **argv)
 			break;
 		case 'd':
 			request.options.depth = atoi(optarg);
+			break;
+		case 'y':
+			request.symmetry = false;
 			break;
 		case 'o':
 			request.options.progress = show_progress;

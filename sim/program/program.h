@@ -8,6 +8,7 @@
  *   accesses.c  races, and memory that is gone
  *   events.c    reads, writes, fences, waits: the events of the explorer
  *   loops.c     loops that only wait
+ *   symmetry.c  threads that do the same
  *   entries.c   what the compiler calls for atomics
  *   plain.c     what it calls for plain accesses
  *   threads.c, locks.c, conditions.c, semaphores.c, pawl.c, heap.c
@@ -61,9 +62,10 @@ struct part {
 enum { NO_ATOMIC = 0, INSIDE = 0xff };
 
 struct word {
-	uint32_t run;	/* in which the clocks were written */
-	uint32_t freed; /* in which it was freed */
-	uint32_t guard; /* in which it lay between two blocks */
+	uint32_t run;	  /* in which the clocks were written */
+	uint32_t freed;	  /* in which it was freed */
+	uint32_t guard;	  /* in which it lay between two blocks */
+	uint32_t between; /* in which it may tell threads apart, see symmetry.c */
 	uint8_t parts;
 	uint8_t width[8]; /* of the atomic that begins here; INSIDE one; NO_ATOMIC */
 	uint8_t location[8];

@@ -344,7 +344,8 @@ static const char *last_part(const char *path)
 
 int check_program(int argc, char **argv)
 {
-	bool program = false, cflags = false, libs = false, progress = false;
+	bool program = false, cflags = false, libs = false, progress = false,
+	     all_names = false;
 	const char *model = "weak", *replay = NULL, *html = NULL;
 	int limit = 0, unroll = 0, repeat = 1, random = 0, seed = 0, depth = 0;
 	int count, i, ours;
@@ -370,6 +371,9 @@ int check_program(int argc, char **argv)
 		 parse_depth, &depth},
 		{"progress", NULL, "say how far it is, and of how much (on a terminal)",
 		 parse_flag, &progress},
+		{"no-symmetry", NULL,
+		 "also what differs only in which of equal threads is which", parse_flag,
+		 &all_names},
 		{"cflags", NULL, "print how to compile what is to be checked", parse_flag,
 		 &cflags},
 		{"libs", NULL, "print how to link it, into a shared object", parse_flag,
@@ -440,6 +444,8 @@ int check_program(int argc, char **argv)
 		add(&words, format("--depth=%d", depth));
 	if (repeat > 1)
 		add(&words, format("--repeat=%d", repeat));
+	if (all_names)
+		add(&words, "--no-symmetry");
 	if (progress)
 		add(&words, "--progress");
 	if (replay != NULL)
