@@ -281,6 +281,7 @@ static const struct {
 	OURS(pawl_cond_wait_slow_, pawl_cond_wait_slow_),
 	OURS(pawl_cond_wait_until_, pawl_cond_wait_until_),
 	OURS(pawl_cond_signal_slow_, pawl_cond_signal_slow_),
+	OURS(pawl_hapax_block_, pawl_hapax_block_),
 	OURS(pawl_node_new_, pawl_node_new_),
 	OURS(pawl_node_free_, pawl_node_free_),
 	OURS(pawl_at_thread_exit_native_, pawl_at_thread_exit_native_),
@@ -441,6 +442,10 @@ void program_stub_reached(int number)
 {
 	char what[128];
 
+	if (begins(refused[number],
+		   "__atomic_")) /* which the compiler leaves to a library */
+		program_fail(VERDICT_REFUSED, SITE, PROGRAM_WIDE, "so many",
+			     refused[number]);
 	snprintf(what, sizeof(what), "%s()", refused[number]);
 	program_refuse(what, SITE);
 }

@@ -219,13 +219,15 @@ static void redirect(const struct link_map *map, bool refuses)
 			    (refuses && symbol->st_shndx != SHN_UNDEF) ||
 			    (type != STT_FUNC && type != STT_NOTYPE))
 				continue;
-			function = replacement(name);
+			function = refuses ? pawl_array(name) : NULL;
+			if (function == NULL)
+				function = replacement(name);
 			if (function == NULL && refuses) {
 				/* Now: it would not last longer than an execution. */
 				function = find_function(name);
-				if (!harmless(name) &&
-				    (function != NULL ||
-				     ELF64_ST_BIND(symbol->st_info) != STB_WEAK))
+				if (function != NULL
+					    ? !harmless(name)
+					    : ELF64_ST_BIND(symbol->st_info) != STB_WEAK)
 					function = refusal(name);
 			}
 			if (function != NULL)
@@ -266,6 +268,7 @@ void load_statics(struct memory *m)
 
 	for (i = 0; i < segment_count; i++)
 		memory_add_static(m, segments[i].start, segments[i].size);
+	pawl_add_arrays(m);
 	memory_keep(m);
 }
 

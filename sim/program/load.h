@@ -35,4 +35,9 @@ struct tls_index {
 };
 void *played_tls_get_addr(struct tls_index *index);
 
+/* pawl.c: an object of our library that a program uses; NULL if there is none of that
+ * name. And all those that it does use, as static memory. */
+void *pawl_array(const char *name);
+void pawl_add_arrays(struct memory *m);
+
 #endif /* PROGRAM_LOAD_H */

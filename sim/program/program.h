@@ -45,6 +45,10 @@ extern bool program_loading; /* its constructors run */
 extern int program_unroll;   /* 0 = no bound */
 /* Stops everything: what the program called cannot be played. */
 void program_refuse(const char *what, const void *site) __attribute__((noreturn));
+/* What there is to say of atomics that are too large: their size, and what is done. */
+#define PROGRAM_WIDE                                                              \
+	"an atomic of %s bytes (%s) cannot be played, only one of 1, 2, 4 or 8: " \
+	"pack it, use an index in place of a pointer, or guard it by a mutex"
 /* Fails at a place that is no access. */
 void program_fail(enum verdict verdict, const void *site, const char *format, ...)
 	__attribute__((noreturn, format(printf, 3, 4)));

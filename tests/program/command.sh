@@ -228,6 +228,35 @@ expect 0 --program long.c --progress
 grep passed out | awk '{print $4}' | diff counted - || failed=1
 says err '^[0-9]* runs, [0-9]*/s'
 
+# Atomics of 16 bytes, by either compiler, and what is in no library.
+cat > wide.c << 'END'
+#include <stdatomic.h>
+struct pair { void *p; unsigned long n; };
+static _Atomic struct pair head;
+static __int128 wide;
+void check_load(void) { struct pair x = atomic_load(&head); (void)x; }
+void check_store(void) { atomic_store(&head, ((struct pair){0, 1})); }
+void check_cas(void) { atomic_compare_exchange_strong(&head, &((struct pair){0}), ((struct pair){0, 1})); }
+void check_add(void) { __atomic_fetch_add(&wide, 1, __ATOMIC_SEQ_CST); }
+END
+for CC in cc clang; do
+	command -v $CC > /dev/null || continue
+	export CC
+	expect 1 --program wide.c -- -w
+	for line in 5 6 7 8; do
+		says out "wide.c:$line  HERE"
+	done
+	if [ "$(grep -c 'refused: an atomic of .* bytes .* only one of 1, 2, 4 or 8' out)" -ne 4 ]; then
+		echo "not all refused:"
+		cat out err
+		failed=1
+	fi
+done
+unset CC
+echo 'void elsewhere(void); int main(void) { elsewhere(); return 0; }' > elsewhere.c
+expect 1 --program elsewhere.c
+says out 'refused: elsewhere() cannot be played'
+
 # A bound is not a pass.
 cat > loop.c << 'END'
 #include <stdatomic.h>
