@@ -36,7 +36,7 @@ enum thread_state {
 	THREAD_BLOCKED,
 	THREAD_ROUND, /* goes round in a loop that only reads, see thread.round */
 	THREAD_UNTIL, /* does nothing until some word is written, see thread.until */
-	THREAD_OUT_OF_TURN, /* what comes of it is another execution with new names */
+	THREAD_OUT_OF_TURN, /* goes no further: its run is no execution, or another one's */
 	THREAD_DONE,
 };
 
@@ -172,6 +172,9 @@ void search_run(struct search *s);
 void search_pause(struct search *s, enum thread_state state);
 /* Gives up the run, and on a fiber goes away for good. */
 void search_stop(struct search *s);
+/* The running thread has done enough. The others go on: one of them may be what it waits
+ * for, or fail; but the run is no execution. */
+void search_cut(struct search *s) __attribute__((noreturn));
 /* Whether a thread's next event, which the graph has, can be done now. */
 bool search_can_repeat(struct search *s, int thread);
 /* What is in memory, `width` bytes. */

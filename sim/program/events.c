@@ -47,10 +47,8 @@ static void check_unroll(struct search *s, const void *site)
 	for (i = 0; i < s->self->position; i++)
 		n += s->graph.events[t][i].site == site &&
 		     s->graph.events[t][i].kind != EVENT_WRITE;
-	if (n > program_unroll) {
-		s->cut = s->dead = true;
-		search_stop(s);
-	}
+	if (n > program_unroll)
+		search_cut(s);
 }
 
 /* While the program is loaded there is but one thread. */
