@@ -39,7 +39,7 @@ size_t sim_thread_size(void)
 void program_fail(enum verdict verdict, const void *site, const char *format, ...)
 {
 	struct search *s = current_search;
-	char message[200];
+	char message[256];
 	va_list arguments;
 
 	va_start(arguments, format);

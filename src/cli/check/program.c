@@ -245,6 +245,7 @@ static void compile(const char *source, const struct words *flags, struct words 
 	words = (struct words){.count = 0};
 	add(&words, compiler(cplusplus));
 	add(&words, "-c");
+	add(&words, "-Wa,--no-warn"); /* of what the compiler wrote: not the user's */
 	add(&words, assembly);
 	add(&words, "-o");
 	add(&words, object);
