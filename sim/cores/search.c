@@ -276,7 +276,7 @@ static void search(const struct cores_program *program, const struct options *op
 		}
 		if ((++steps & 0xfffff) == 0 && options->progress != NULL)
 			options->progress(options->context, visited_count(),
-					  now() - since);
+					  now() - since, (struct expected){0});
 		if (!is_new)
 			continue;
 		if (options->limit != 0 && visited_count() > options->limit) {
@@ -366,7 +366,8 @@ static void search_at_random(const struct cores_program *program,
 			return;
 		}
 		if (options->progress != NULL && run % 8192 == 8191)
-			options->progress(options->context, run, now() - since);
+			options->progress(options->context, run, now() - since,
+					  (struct expected){(double)options->random, 0});
 	}
 }
 

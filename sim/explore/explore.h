@@ -43,6 +43,15 @@ enum { TOKEN_SIZE = 4096, MAX_DEPTH = 32 };
 struct trace;
 struct memory;
 
+/* How many runs there may be, executions and what was abandoned; and one standard
+ * deviation of that, as a part of it. 0 = nobody knows. */
+struct expected {
+	double runs, error;
+};
+/* A line about a search that goes on. */
+void expected_print(struct expected expected, uint64_t runs, double seconds, char *to,
+		    size_t size);
+
 struct options {
 	enum model model;
 	uint64_t limit;		/* executions, blocked ones included; 0 = none */
@@ -65,7 +74,10 @@ struct options {
 	/* Called with each complete graph; for tests. */
 	void (*each)(void *context, struct graph *g);
 	/* Called now and then. */
-	void (*progress)(void *context, uint64_t executions, double seconds);
+	void (*progress)(void *context, uint64_t runs, double seconds,
+			 struct expected expected);
+	uint64_t reported;   /* namely every so many runs; 0 = a good number */
+	bool await_estimate; /* and only with what they are to come to, for tests */
 	void *context;
 	/* Asked now and then: to stop, with VERDICT_LIMIT? May be NULL. */
 	bool (*stop)(void);

@@ -46,6 +46,7 @@
 enum {
 	STACK = 1 << 18,   /* libdw, which names places, wants much */
 	CUT_RUNS = 100000, /* how long to look on where runs were cut */
+	REPORTED = 8192,   /* how often progress is, in runs */
 };
 
 struct search *current_search;
@@ -402,6 +403,12 @@ static void start_over(struct search *s)
 	s->result->executions = s->result->blocked = 0;
 	graph_clear(&s->graph, s->program->threads);
 	s->guide = s->options->choices;
+	estimate_reset(s);
+}
+
+static uint64_t reported(const struct search *s)
+{
+	return s->options->reported != 0 ? s->options->reported : REPORTED;
 }
 
 static void stop_at_limit(struct search *s, const char *format, ...)
@@ -459,9 +466,11 @@ static void search_all(struct search *s)
 		}
 		if (s->cut && runs >= CUT_RUNS)
 			break;
-		if (s->options->progress != NULL && runs % 8192 == 0)
-			s->options->progress(s->options->context, runs, now() - start);
+		if (s->options->progress != NULL && runs % reported(s) == 0)
+			s->options->progress(s->options->context, runs, now() - start,
+					     estimate_runs(s, runs));
 	}
+	estimate_reset(s);
 	if (s->result->verdict == VERDICT_PASSED && s->cut)
 		stop_at_limit(s, "a thread took more than %d steps; %s%s", MAX_STEPS,
 			      s->options->smaller != NULL
@@ -505,8 +514,10 @@ static void search_at_random(struct search *s)
 				      (unsigned long long)runs);
 			break;
 		}
-		if (s->options->progress != NULL && runs % 8192 == 8191)
-			s->options->progress(s->options->context, runs, now() - start);
+		if (s->options->progress != NULL && (runs + 1) % reported(s) == 0)
+			s->options->progress(
+				s->options->context, runs, now() - start,
+				(struct expected){(double)s->options->random, 0});
 	}
 	s->at_random = false;
 	s->result->unseen = random_unseen(s);

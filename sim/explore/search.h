@@ -8,6 +8,7 @@
  *   accesses.c    races, and memory that is gone
  *   revisits.c    reads and writes, and all the graphs they lead to
  *   random.c      or one of these, by dice
+ *   estimate.c    how many there will be
  *   admission.c   sections and their order
  *   token.c       an execution as text
  *   trace.c       and in words
@@ -35,7 +36,7 @@ enum thread_state {
 	THREAD_BLOCKED,
 	THREAD_ROUND, /* goes round in a loop that only reads, see thread.round */
 	THREAD_UNTIL, /* does nothing until some word is written, see thread.until */
-	THREAD_OUT_OF_TURN, /* what comes of it is another execution with new names */
+	THREAD_OUT_OF_TURN, /* goes no further: its run is no execution, or another one's */
 	THREAD_DONE,
 };
 
@@ -122,6 +123,12 @@ struct search {
 	unsigned drops[MAX_DEPTH];   /* the turns at which that one gets the lowest */
 	unsigned turns, most_turns;  /* of this run, of the longest */
 
+	struct {
+		double probes, sum, squares; /* their number, their weights */
+		uint64_t runs;		     /* that they took */
+		int child, pipe;	     /* who makes them; 0 = nobody */
+	} estimate;
+
 	const char *guide; /* the execution to be repeated, or NULL */
 	char *record;	   /* the one being recorded, or NULL */
 	size_t recorded;
@@ -165,6 +172,9 @@ void search_run(struct search *s);
 void search_pause(struct search *s, enum thread_state state);
 /* Gives up the run, and on a fiber goes away for good. */
 void search_stop(struct search *s);
+/* The running thread has done enough. The others go on: one of them may be what it waits
+ * for, or fail; but the run is no execution. */
+void search_cut(struct search *s) __attribute__((noreturn));
 /* Whether a thread's next event, which the graph has, can be done now. */
 bool search_can_repeat(struct search *s, int thread);
 /* What is in memory, `width` bytes. */
@@ -216,6 +226,13 @@ bool random_is_new(struct search *s);
 /* The chance that one more is, by Good and Turing: of those seen, the part that was
  * seen once. */
 double random_unseen(const struct search *s);
+
+/* estimate.c */
+
+/* Between two runs, after so many: what the whole search will take. */
+struct expected estimate_runs(struct search *s, uint64_t runs);
+/* Nothing is known, and nobody looks ahead. */
+void estimate_reset(struct search *s);
 
 /* admission.c */
 

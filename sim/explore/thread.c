@@ -117,6 +117,13 @@ int search_made_after(struct search *s, int location, int rank)
 	return n;
 }
 
+void search_cut(struct search *s)
+{
+	s->cut = true;
+	for (;;)
+		search_pause(s, THREAD_OUT_OF_TURN);
+}
+
 struct event *search_next_event(struct search *s, bool plain)
 {
 	int t = me(s);
@@ -142,10 +149,8 @@ struct event *search_next_event(struct search *s, bool plain)
 			break;
 		}
 	}
-	if (s->graph.length[t] >= s->most_steps) {
-		s->cut = s->dead = true;
-		search_stop(s);
-	}
+	if (s->graph.length[t] >= s->most_steps)
+		search_cut(s);
 	return NULL;
 }
 

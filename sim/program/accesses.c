@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Accesses to the program's memory, byte by byte, and what may be wrong with them. */
-#include "program.h"
+#include "symmetry.h"
 
 const char *access_place(struct search *s, const void *p)
 {
@@ -79,6 +79,8 @@ uint8_t access_atomic_at(struct search *s, const void *p, int width, const void 
 	s->site = site;
 	s->address = p;
 	check_lives(s, p, &place, false);
+	if (symmetry_used)
+		symmetry_access(s, place.word, p);
 	if (found == width)
 		return place.word->location[offset];
 	if (offset + width > 8)
@@ -183,6 +185,8 @@ static void access_bytes(struct search *s, char *p, size_t size, bool write,
 	if (!(write && atomic))
 		search_note_plain(s, write ? "write" : "read", p, 8, site);
 	check_lives(s, p, &place, true);
+	if (symmetry_used)
+		symmetry_access(s, place.word, p);
 	while ((part = word_part(place.word, mask_of(offset, size), &n)) != NULL)
 		check_race(s, part, p, write, true);
 	for (i = offset; atomic && i < offset + size;) {

@@ -281,6 +281,7 @@ static const struct {
 	OURS(pawl_cond_wait_slow_, pawl_cond_wait_slow_),
 	OURS(pawl_cond_wait_until_, pawl_cond_wait_until_),
 	OURS(pawl_cond_signal_slow_, pawl_cond_signal_slow_),
+	OURS(pawl_hapax_block_, pawl_hapax_block_),
 	OURS(pawl_node_new_, pawl_node_new_),
 	OURS(pawl_node_free_, pawl_node_free_),
 	OURS(pawl_at_thread_exit_native_, pawl_at_thread_exit_native_),
@@ -379,8 +380,8 @@ bool harmless(const char *name)
 	/* The C++ library's, whose own calls are looked at, too. */
 	if (begins(name, "_Z") || begins(name, "__cxa_") || begins(name, "_Unwind_") ||
 	    begins(name, "__gxx_") || begins(name, "__tsan_") || begins(name, "__gcc_") ||
-	    begins(name, "__dynamic_cast") || begins(name, "__gmon_") ||
-	    begins(name, "_ITM_"))
+	    begins(name, "__dynamic_cast") || strcmp(name, "__once_proxy") == 0 ||
+	    begins(name, "__gmon_") || begins(name, "_ITM_"))
 		return strcmp(name, "_ZNSt6chrono3_V212system_clock3nowEv") != 0 &&
 		       strcmp(name, "_ZNSt6chrono3_V212steady_clock3nowEv") != 0 &&
 		       !begins(name, "_ZNSt11this_thread11__sleep_for");
@@ -441,7 +442,19 @@ void program_stub_reached(int number)
 {
 	char what[128];
 
-	snprintf(what, sizeof(what), "%s()", refused[number]);
+	if (begins(refused[number],
+		   "__atomic_")) /* which the compiler leaves to a library */
+		program_fail(VERDICT_REFUSED, SITE, PROGRAM_WIDE, "so many",
+			     refused[number]);
+	if (strcmp(refused[number], "syscall") == 0)
+		snprintf(what, sizeof(what),
+			 "syscall(), by which atomics of C++20 wait,");
+	else if (begins(refused[number], "_ZNSt6chrono3_V212"))
+		snprintf(what, sizeof(what),
+			 "std::chrono::%.12s::now(), of waits that take so long,",
+			 refused[number] + strlen("_ZNSt6chrono3_V212"));
+	else
+		snprintf(what, sizeof(what), "%s()", refused[number]);
 	program_refuse(what, SITE);
 }
 

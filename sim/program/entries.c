@@ -176,16 +176,23 @@ ATOMIC(16, uint16_t)
 ATOMIC(32, uint32_t)
 ATOMIC(64, uint64_t)
 
-#define WIDE(name)                                             \
-	PUBLIC void __tsan_atomic128_##name(void);             \
-	PUBLIC void __tsan_atomic128_##name(void)              \
-	{                                                      \
-		program_refuse("an atomic of 16 bytes", SITE); \
+/* Each says its name, and so keeps its place: equal ones would be made one. */
+#define WIDE(name)                                                              \
+	PUBLIC void __tsan_atomic128_##name(void);                              \
+	PUBLIC void __tsan_atomic128_##name(void)                               \
+	{                                                                       \
+		program_fail(VERDICT_REFUSED, SITE, PROGRAM_WIDE, "16", #name); \
 	}
 
 WIDE(load)
 WIDE(store)
 WIDE(exchange)
+WIDE(fetch_add)
+WIDE(fetch_sub)
+WIDE(fetch_and)
+WIDE(fetch_or)
+WIDE(fetch_xor)
+WIDE(fetch_nand)
 WIDE(compare_exchange_strong)
 WIDE(compare_exchange_weak)
 WIDE(compare_exchange_val)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The events of a checked program: what sim/explore/operations.c is to locks, for
  * atomics of any width. */
-#include "program.h"
+#include "symmetry.h"
 
 const struct sim_engine search_engine;
 
@@ -47,10 +47,8 @@ static void check_unroll(struct search *s, const void *site)
 	for (i = 0; i < s->self->position; i++)
 		n += s->graph.events[t][i].site == site &&
 		     s->graph.events[t][i].kind != EVENT_WRITE;
-	if (n > program_unroll) {
-		s->cut = s->dead = true;
-		search_stop(s);
-	}
+	if (n > program_unroll)
+		search_cut(s);
 }
 
 /* While the program is loaded there is but one thread. */
@@ -77,6 +75,8 @@ uint64_t event_read(const struct access *a, bool *wrote)
 	if (!on_thread())
 		return do_at_once(a, wrote);
 	search_settle(s);
+	if (symmetry_used)
+		symmetry_event(s);
 	if (!a->own)
 		waits = loops_before_read(s, a->site);
 	check_unroll(s, a->site);
@@ -128,6 +128,8 @@ uint64_t event_read(const struct access *a, bool *wrote)
 	access_atomic_done(s, a->p, a->width, true);
 	put(a, next);
 	search_note_event(s, id, event_name(me(s), s->self->position - 1));
+	if (symmetry_used)
+		symmetry_update(s);
 	return value;
 }
 
@@ -142,6 +144,8 @@ void event_store(const struct access *a)
 		return;
 	}
 	search_settle(s);
+	if (symmetry_used)
+		symmetry_event(s);
 	loops_wrote();
 	check_unroll(s, a->site);
 	e = search_next_event(s, false);
@@ -204,6 +208,8 @@ void event_fence(int order, const void *site)
 	if (!on_thread() || order == __ATOMIC_RELAXED)
 		return;
 	search_settle(s);
+	if (symmetry_used)
+		symmetry_event(s);
 	if (search_next_event(s, false) == NULL)
 		add_other(s, (struct event){
 				     .kind = EVENT_FENCE,
@@ -221,6 +227,8 @@ bool event_choose(const void *site)
 	struct event *e;
 
 	search_settle(s);
+	if (symmetry_used)
+		symmetry_event(s);
 	loops_wrote();
 	e = search_next_event(s, false);
 	if (e == NULL)

@@ -33,6 +33,7 @@ static struct {
 } segments[8];
 static int segment_count;
 
+static void **once_callable, **once_call; /* the C++ library's; or NULL */
 static size_t tls_module, tls_size, tls_image_size, tls_alignment = 16;
 static const void *tls_image;
 
@@ -219,13 +220,15 @@ static void redirect(const struct link_map *map, bool refuses)
 			    (refuses && symbol->st_shndx != SHN_UNDEF) ||
 			    (type != STT_FUNC && type != STT_NOTYPE))
 				continue;
-			function = replacement(name);
+			function = refuses ? pawl_array(name) : NULL;
+			if (function == NULL)
+				function = replacement(name);
 			if (function == NULL && refuses) {
 				/* Now: it would not last longer than an execution. */
 				function = find_function(name);
-				if (!harmless(name) &&
-				    (function != NULL ||
-				     ELF64_ST_BIND(symbol->st_info) != STB_WEAK))
+				if (function != NULL
+					    ? !harmless(name)
+					    : ELF64_ST_BIND(symbol->st_info) != STB_WEAK)
 					function = refusal(name);
 			}
 			if (function != NULL)
@@ -253,6 +256,8 @@ void load_program(const char *path)
 				(char *)loaded->l_addr + entry->d_un.d_ptr);
 	dl_iterate_phdr(find_segments, NULL);
 	__libc_single_threaded = 0; /* the C++ library asks */
+	once_callable = find_function("_ZSt15__once_callable");
+	once_call = find_function("_ZSt11__once_call");
 	redirect(loaded, true);
 	for (map = loaded; map != NULL; map = map->l_next)
 		if (strstr(map->l_name, "/libstdc++.so") != NULL ||
@@ -266,6 +271,7 @@ void load_statics(struct memory *m)
 
 	for (i = 0; i < segment_count; i++)
 		memory_add_static(m, segments[i].start, segments[i].size);
+	pawl_add_arrays(m);
 	memory_keep(m);
 }
 
@@ -315,6 +321,23 @@ void *played_tls_get_addr(struct tls_index *index)
 		memcpy(tls[t].block, tls_image, tls_image_size);
 	}
 	return tls[t].block + index->offset;
+}
+
+struct call_once load_call_once(void)
+{
+	struct call_once call = {NULL, NULL};
+
+	if (once_callable != NULL && once_call != NULL)
+		call = (struct call_once){*once_callable, *once_call};
+	return call;
+}
+
+void load_set_call_once(struct call_once call)
+{
+	if (once_callable == NULL || once_call == NULL)
+		return;
+	*once_callable = call.callable;
+	*once_call = call.call;
 }
 
 /* What to run. */

@@ -35,4 +35,16 @@ struct tls_index {
 };
 void *played_tls_get_addr(struct tls_index *index);
 
+/* What std::call_once has said that it runs. */
+struct call_once {
+	void *callable, *call;
+};
+struct call_once load_call_once(void);
+void load_set_call_once(struct call_once call);
+
+/* pawl.c: an object of our library that a program uses; NULL if there is none of that
+ * name. And all those that it does use, as static memory. */
+void *pawl_array(const char *name);
+void pawl_add_arrays(struct memory *m);
+
 #endif /* PROGRAM_LOAD_H */

@@ -3,9 +3,9 @@
  * Mutexes, read-write locks and once, as words of the checker's own. Their
  * implementation is not what is checked: a mutex is one wait and one store.
  */
-#include "threads.h"
-
+#include "load.h"
 #include "plain.h"
+#include "threads.h"
 
 #include <errno.h>
 #include <string.h>
@@ -379,10 +379,15 @@ int played_rwlock_unlock(pthread_rwlock_t *l)
 	return 0;
 }
 
-/* Once: 0, 1 while it runs, 2 when it is done. */
+/*
+ * Once: 0, 1 while it runs, 2 when it is done. std::call_once says what to run in two
+ * variables that are a thread's own, and here all threads are one to the C++ library: what
+ * this one has put there is put there again.
+ */
 
 int played_once(pthread_once_t *once, void (*run)(void))
 {
+	struct call_once call = load_call_once();
 	uint64_t *word = own_word(once, OWN_ONCE, SITE);
 	bool wrote;
 	uint64_t before = own_read(OP_LOAD, word, 0, 0, SIM_ACQUIRE, SITE, NULL);
@@ -394,6 +399,7 @@ int played_once(pthread_once_t *once, void (*run)(void))
 		own_read(OP_AWAIT_EQ, word, 2, 0, SIM_ACQUIRE, SITE, NULL);
 		return 0;
 	}
+	load_set_call_once(call);
 	run();
 	own_store(word, 2, SIM_RELEASE, SITE);
 	return 0;

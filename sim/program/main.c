@@ -5,11 +5,12 @@
  * usage: pawl-check-program [--model M] [--limit N] [--unroll N] [--replay TOKEN]
  *                           [--name NAME] [--again COMMAND] [--after FLAGS]
  *                           [--repeat N] [--random N] [--seed S] [--depth D]
- *                           [--html FILE] FILE.so
+ *                           [--html FILE] [--progress] [--no-symmetry] FILE.so
  */
 #define _GNU_SOURCE
 #include "load.h"
 #include "picture.h"
+#include "symmetry.h"
 #include "threads.h"
 
 #include <sim/fiber.h>
@@ -38,7 +39,7 @@ size_t sim_thread_size(void)
 void program_fail(enum verdict verdict, const void *site, const char *format, ...)
 {
 	struct search *s = current_search;
-	char message[200];
+	char message[256];
 	va_list arguments;
 
 	va_start(arguments, format);
@@ -161,6 +162,7 @@ static void set_up(void *context)
 	runs++;
 	loops_start();
 	threads_reset();
+	symmetry_reset();
 	locks_reset();
 	conditions_reset();
 	load_reset();
@@ -185,6 +187,7 @@ struct request {
 	int repeat; /* explore everything so often, to measure speed */
 	const char *name, *replay, *again, *after; /* the command, but for the token */
 	FILE *page;				   /* or NULL */
+	bool symmetry; /* what differs in names only is left out */
 };
 
 /* The failing execution that costs its reader least, of those that were found. */
@@ -195,6 +198,37 @@ static void keep_picture(void *context, const struct trace *trace, struct graph 
 {
 	(void)context;
 	picture_make(&picture, trace, g, m);
+}
+
+/* A line that is written over and over on a terminal; elsewhere, if it is asked for,
+ * one now and then. */
+
+enum { SELDOM = 10 }; /* seconds */
+static bool progress_shown;
+
+static void show_progress(void *context, uint64_t runs_done, double seconds,
+			  struct expected expected)
+{
+	static double next;
+	bool terminal = isatty(STDERR_FILENO);
+	char line[128];
+
+	(void)context;
+	if (next > seconds + SELDOM)
+		next = 0; /* another search */
+	if (seconds < next)
+		return;
+	next = seconds + (terminal ? 0.2 : SELDOM);
+	expected_print(expected, runs_done, seconds, line, sizeof(line));
+	fprintf(stderr, terminal ? "\r%-78.78s" : "%s\n", line);
+	progress_shown = terminal;
+}
+
+static void end_progress(void)
+{
+	if (progress_shown)
+		fprintf(stderr, "\r%78s\r", "");
+	progress_shown = false;
 }
 
 static void print_failure(const struct request *request, const struct subject *subject,
@@ -251,6 +285,9 @@ static bool check(const struct request *request, const struct subject *subject,
 	};
 	loops_forget();
 	threads_forget();
+	symmetry_forget();
+	symmetry_wanted = request->symmetry && choices == NULL && options.random == 0;
+	options.each = symmetry_wanted ? symmetry_count : NULL;
 	if (choices != NULL || options.random != 0) {
 		/* Which thread is whose child is known after one execution. */
 		options.limit = 1;
@@ -267,6 +304,7 @@ static bool check(const struct request *request, const struct subject *subject,
 		abandoned += result.blocked;
 		seconds += result.seconds;
 	} while (++times < request->repeat);
+	end_progress();
 	printf("%-24s %-20s %5s %11llu %9.3f  %s\n", request->name, subject->name,
 	       model_names[options.model], (unsigned long long)result.executions,
 	       result.seconds, verdict_name(result.verdict));
@@ -276,6 +314,12 @@ static bool check(const struct request *request, const struct subject *subject,
 		"%s: %llu executions and %llu abandoned in %.2f s: %.0f executions/s\n",
 		subject->name, (unsigned long long)executions,
 		(unsigned long long)abandoned, seconds, (double)executions / seconds);
+	if (result.verdict == VERDICT_PASSED && symmetry_used &&
+	    symmetry_all() > (double)result.executions)
+		fprintf(stderr,
+			"%s: %.0f more differ from these only in which thread is which "
+			"and were left out; --no-symmetry runs them\n",
+			subject->name, symmetry_all() - (double)result.executions);
 	if (result.verdict == VERDICT_NONE_SEEN)
 		fprintf(stderr,
 			"%s: another run would show something new with a chance of about "
@@ -331,17 +375,21 @@ int main(int argc, char **argv)
 		{"random", required_argument, NULL, 'x'},
 		{"seed", required_argument, NULL, 's'},
 		{"depth", required_argument, NULL, 'd'},
+		{"progress", no_argument, NULL, 'o'},
+		{"no-symmetry", no_argument, NULL, 'y'},
 		{NULL, 0, NULL, 0},
 	};
 	struct request request = {
 		.options = {.keep_trace = true,
 			    .show = keep_picture,
+			    .progress = isatty(STDERR_FILENO) ? show_progress : NULL,
 			    .shorten = 2000,
 			    .smaller = "make the test smaller"},
 		.name = "program",
 		.repeat = 1,
 		.again = "pawl check --program",
 		.after = "",
+		.symmetry = true,
 	};
 	struct subject subjects[MAX_SUBJECTS];
 	const char *html = NULL;
@@ -365,6 +413,12 @@ int main(int argc, char **argv)
 			break;
 		case 'd':
 			request.options.depth = atoi(optarg);
+			break;
+		case 'y':
+			request.symmetry = false;
+			break;
+		case 'o':
+			request.options.progress = show_progress;
 			break;
 		case 'u':
 			program_unroll = atoi(optarg);

@@ -20,7 +20,7 @@ enum {
 	SHADOW_WORDS = 512,
 	WORLD = SHADOWS + SHADOW_WORDS * 8,
 	BLOCKS = 4096, /* of one heap */
-	STATICS = 8,
+	STATICS = 12,
 };
 
 struct block {

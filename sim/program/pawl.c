@@ -2,15 +2,19 @@
 /*
  * Locks of ours in somebody's program: what their headers call in the library, which is
  * not compiled with it. A mutex is its header's fast path and, in place of the queue,
- * one wait; nobody sleeps, so `due` stays 0. The rest of the library is refused by name.
+ * one wait; nobody sleeps, so `due` stays 0. Waiting arrays are the program's static
+ * memory, of programs that have such locks. The rest of the library is refused by name.
  */
 #include "heap.h"
+#include "load.h"
+#include "symmetry.h"
 #include "threads.h"
 
 #include <pawl/cond.h>
 #include <pawl/runtime.h>
 
 #include <errno.h>
+#include <string.h>
 
 /* Whoever waits for a word looks at it again: a loop that loops.c knows. */
 void pawl_park_(const pawl_atomic64 *w, enum pawl_until until, uint64_t value)
@@ -102,4 +106,55 @@ void pawl_node_free_(struct pawl_node *node)
 /* A thread's storage outlives it here. */
 void pawl_at_thread_exit_native_(void)
 {
+}
+
+/* Waiting arrays, and values that never recur: a block of them for each thread. */
+
+PUBLIC pawl_atomic64 pawl_twa_slots_[PAWL_WAITING_SLOTS];
+PUBLIC pawl_atomic64 pawl_hapax_slots_[PAWL_WAITING_SLOTS];
+PUBLIC pawl_atomic64 pawl_hapax_vw_slots_[PAWL_WAITING_SLOTS];
+PUBLIC struct pawl_hapax_gone pawl_hapax_gone_[1 << PAWL_GONE_BITS];
+
+static struct {
+	const char *name;
+	void *start;
+	size_t size;
+	bool used;
+} arrays[] = {
+	{"pawl_twa_slots_", pawl_twa_slots_, sizeof(pawl_twa_slots_), false},
+	{"pawl_hapax_slots_", pawl_hapax_slots_, sizeof(pawl_hapax_slots_), false},
+	{"pawl_hapax_vw_slots_", pawl_hapax_vw_slots_, sizeof(pawl_hapax_vw_slots_),
+	 false},
+	{"pawl_hapax_gone_", pawl_hapax_gone_, sizeof(pawl_hapax_gone_), false},
+};
+enum { ARRAYS = sizeof(arrays) / sizeof(*arrays) };
+
+void *pawl_array(const char *name)
+{
+	int i;
+
+	for (i = 0; i < ARRAYS; i++) {
+		if (strcmp(arrays[i].name, name) != 0)
+			continue;
+		arrays[i].used = true;
+		return arrays[i].start;
+	}
+	return NULL;
+}
+
+void pawl_add_arrays(struct memory *m)
+{
+	int i;
+
+	for (i = 0; i < ARRAYS; i++)
+		if (arrays[i].used)
+			memory_add_static(m, arrays[i].start, arrays[i].size);
+}
+
+uint64_t pawl_hapax_block_(void)
+{
+	int t = me(current_search);
+
+	symmetry_names(current_search, t); /* where waiters wait hangs on it */
+	return (uint64_t)(t + 1) << PAWL_HAPAX_BLOCK_BITS;
 }

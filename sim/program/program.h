@@ -8,6 +8,7 @@
  *   accesses.c  races, and memory that is gone
  *   events.c    reads, writes, fences, waits: the events of the explorer
  *   loops.c     loops that only wait
+ *   symmetry.c  threads that do the same
  *   entries.c   what the compiler calls for atomics
  *   plain.c     what it calls for plain accesses
  *   threads.c, locks.c, conditions.c, semaphores.c, pawl.c, heap.c
@@ -44,6 +45,10 @@ extern bool program_loading; /* its constructors run */
 extern int program_unroll;   /* 0 = no bound */
 /* Stops everything: what the program called cannot be played. */
 void program_refuse(const char *what, const void *site) __attribute__((noreturn));
+/* What there is to say of atomics that are too large: their size, and what is done. */
+#define PROGRAM_WIDE                                                              \
+	"an atomic of %s bytes (%s) cannot be played, only one of 1, 2, 4 or 8: " \
+	"pack it, use an index in place of a pointer, or guard it by a mutex"
 /* Fails at a place that is no access. */
 void program_fail(enum verdict verdict, const void *site, const char *format, ...)
 	__attribute__((noreturn, format(printf, 3, 4)));
@@ -61,9 +66,10 @@ struct part {
 enum { NO_ATOMIC = 0, INSIDE = 0xff };
 
 struct word {
-	uint32_t run;	/* in which the clocks were written */
-	uint32_t freed; /* in which it was freed */
-	uint32_t guard; /* in which it lay between two blocks */
+	uint32_t run;	  /* in which the clocks were written */
+	uint32_t freed;	  /* in which it was freed */
+	uint32_t guard;	  /* in which it lay between two blocks */
+	uint32_t between; /* in which it may tell threads apart, see symmetry.c */
 	uint8_t parts;
 	uint8_t width[8]; /* of the atomic that begins here; INSIDE one; NO_ATOMIC */
 	uint8_t location[8];

@@ -8,6 +8,7 @@
 #include "threads.h"
 
 #include "plain.h"
+#include "symmetry.h"
 
 #include <errno.h>
 #include <string.h>
@@ -93,15 +94,20 @@ static void create(pthread_t *thread, struct record record, const void *site)
 	if (numbers[me(s)][k] == 0)
 		numbers[me(s)][k] = numbers_used++;
 	t = numbers[me(s)][k];
+	plain_access(thread, sizeof(*thread), true, site);
+	symmetry_create(s, t, k > 0 ? numbers[me(s)][k - 1] : 0,
+			record.run != NULL ? (const void *)(uintptr_t)record.run
+					   : (const void *)(uintptr_t)record.run_c11,
+			record.argument);
 	if (t >= s->graph.threads) {
 		s->restart = true; /* with one more */
 		search_stop(s);
 	}
-	plain_access(thread, sizeof(*thread), true, site);
 	*thread = (pthread_t)t + 1;
 	record.created = true;
 	records[t] = record;
 	own_store(start_of(t), 1, SIM_RELEASE, site);
+	symmetry_created(s, t, k + 1 < MOST_CREATED ? numbers[me(s)][k + 1] : 0);
 }
 
 static void leave(void *result, const void *site) __attribute__((noreturn));
@@ -191,7 +197,8 @@ int played_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 	return 0;
 }
 
-static int join(pthread_t thread, void **result, const void *site)
+/* `wanted`: the caller looks at what the thread gave. */
+static int join(pthread_t thread, void **result, bool wanted, const void *site)
 {
 	struct search *s = current_search;
 	int t = (int)thread - 1;
@@ -204,15 +211,17 @@ static int join(pthread_t thread, void **result, const void *site)
 	if (t == me(s))
 		return EDEADLK;
 	records[t].joined = true;
+	symmetry_join(s, t);
 	own_until_written(end_of(t), site);
 	*result = records[t].result;
+	symmetry_joined(s, t, *result, wanted);
 	return 0;
 }
 
 int played_pthread_join(pthread_t thread, void **result)
 {
 	void *unused;
-	int error = join(thread, &unused, SITE);
+	int error = join(thread, &unused, result != NULL, SITE);
 
 	if (error == 0 && result != NULL) {
 		plain_access(result, sizeof(*result), true, SITE);
@@ -229,12 +238,14 @@ int played_pthread_detach(pthread_t thread)
 	    records[t].joined)
 		program_fail(VERDICT_ASSERTION, SITE,
 			     "detaches what is no thread, or was joined or detached");
+	symmetry_names(current_search, t);
 	records[t].detached = true;
 	return 0;
 }
 
 pthread_t played_pthread_self(void)
 {
+	symmetry_names(current_search, me(current_search));
 	return (pthread_t)(me(current_search) + 1);
 }
 
@@ -264,7 +275,7 @@ int played_thrd_create(pthread_t *thread, int (*run)(void *), void *argument)
 int played_thrd_join(pthread_t thread, int *result)
 {
 	void *value;
-	int error = join(thread, &value, SITE);
+	int error = join(thread, &value, result != NULL, SITE);
 
 	if (error == 0 && result != NULL) {
 		plain_access(result, sizeof(*result), true, SITE);
@@ -298,6 +309,7 @@ int played_pthread_key_create(unsigned *key, void (*destructor)(void *))
 
 	if (k == KEYS)
 		return EAGAIN;
+	symmetry_names(current_search, me(current_search));
 	plain_access(key, sizeof(*key), true, SITE);
 	*key = (unsigned)(me(current_search) * KEYS + k);
 	destructors[*key] = destructor;

@@ -43,7 +43,7 @@ class Interrupts(CommandTest):
 
     def test_check_by_executions_stops_too(self):
         _, err, root = self.interrupt(["check", "--scenario", "sections", "--threads", "5",
-                                       "--episodes", "4", "ticket"], "err", "executions,")
+                                       "--episodes", "4", "ticket"], "err", "runs,")
         self.assertIn("interrupted; of 1 cases, 1 were begun", err)
         self.assertEqual([r["verdict"] for r in root["results"]], ["limit reached"])
 

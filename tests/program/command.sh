@@ -193,6 +193,70 @@ expect 1 --program system.c
 says out 'refused: getpid() cannot be played'
 says out 'system.c:2'
 
+# Progress, on a terminal or if asked for; looking ahead changes nothing.
+cat > long.c << 'END'
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int x, y;
+static void *adds(void *word)
+{
+	int i;
+	for (i = 0; i < 4; i++)
+		atomic_fetch_add((atomic_int *)word, 1);
+	atomic_fetch_add(&y, 1);
+	return NULL;
+}
+int main(void)
+{
+	pthread_t t[3];
+	pthread_create(&t[0], NULL, adds, &x);
+	pthread_create(&t[1], NULL, adds, &x);
+	pthread_create(&t[2], NULL, adds, &x);
+	pthread_join(t[0], NULL);
+	pthread_join(t[1], NULL);
+	pthread_join(t[2], NULL);
+	return 0;
+}
+END
+expect 0 --program long.c
+grep passed out | awk '{print $4}' > counted
+if grep -q 'runs,' err; then
+	echo "progress on what is no terminal"
+	failed=1
+fi
+expect 0 --program long.c --progress
+grep passed out | awk '{print $4}' | diff counted - || failed=1
+says err '^[0-9]* runs, [0-9]*/s'
+
+# Atomics of 16 bytes, by either compiler, and what is in no library.
+cat > wide.c << 'END'
+#include <stdatomic.h>
+struct pair { void *p; unsigned long n; };
+static _Atomic struct pair head;
+static __int128 wide;
+void check_load(void) { struct pair x = atomic_load(&head); (void)x; }
+void check_store(void) { atomic_store(&head, ((struct pair){0, 1})); }
+void check_cas(void) { atomic_compare_exchange_strong(&head, &((struct pair){0}), ((struct pair){0, 1})); }
+void check_add(void) { __atomic_fetch_add(&wide, 1, __ATOMIC_SEQ_CST); }
+END
+for CC in cc clang; do
+	command -v $CC > /dev/null || continue
+	export CC
+	expect 1 --program wide.c -- -w
+	for line in 5 6 7 8; do
+		says out "wide.c:$line  HERE"
+	done
+	if [ "$(grep -c 'refused: an atomic of .* bytes .* only one of 1, 2, 4 or 8' out)" -ne 4 ]; then
+		echo "not all refused:"
+		cat out err
+		failed=1
+	fi
+done
+unset CC
+echo 'void elsewhere(void); int main(void) { elsewhere(); return 0; }' > elsewhere.c
+expect 1 --program elsewhere.c
+says out 'refused: elsewhere() cannot be played'
+
 # A bound is not a pass.
 cat > loop.c << 'END'
 #include <stdatomic.h>

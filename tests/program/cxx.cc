@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cassert>
 #include <condition_variable>
+#include <future>
 #include <iostream>
 #include <memory>
 #include <mutex>
@@ -153,4 +154,21 @@ void check_prints()
 void check_sleeps()
 {
 	std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+/* One of two functions, and its own, whoever comes meanwhile; and who waits sees it. */
+static std::once_flag once_only;
+static int by_left, by_right;
+void check_call_once()
+{
+	std::thread left([] { std::call_once(once_only, [] { by_left++; }); });
+	std::thread right([] { std::call_once(once_only, [] { by_right++; }); });
+	left.join();
+	right.join();
+	assert(by_left + by_right == 1);
+}
+void check_async()
+{
+	auto answer = std::async(std::launch::async, [] { return 42; });
+	assert(answer.get() == 42);
 }

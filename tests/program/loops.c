@@ -239,3 +239,21 @@ void check_key(void)
 	pthread_key_create(&key, NULL);
 	run(ask_key, set_both);
 }
+
+/* One that polls for ever, which is a bound, does not hide what the other does. */
+static void *poll_and_count(void *arg)
+{
+	while (atomic_load_explicit(&word, memory_order_relaxed) == 0)
+		mine++;
+	return arg;
+}
+static void *set_and_fail(void *arg)
+{
+	atomic_store_explicit(&other, 1, memory_order_relaxed);
+	assert(arg != NULL);
+	return arg;
+}
+void check_behind_a_bound(void)
+{
+	run(poll_and_count, set_and_fail);
+}

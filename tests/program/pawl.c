@@ -166,3 +166,71 @@ void check_rwlock(void)
 {
 	pawl_rwlock_read_lock(&rwlock);
 }
+
+/* Of what lives in the library: values that never recur, and waiting arrays. */
+CHECK(twa)
+CHECK(hapax)
+CHECK(hapax_vw)
+
+/* It has one unit at first. */
+static struct pawl_semaphore semaphore = PAWL_SEMAPHORE_INIT;
+static void *posts(void *arg)
+{
+	guarded = 1;
+	pawl_semaphore_post(&semaphore);
+	return arg;
+}
+static void *takes(void *arg)
+{
+	pawl_semaphore_wait(&semaphore);
+	assert(guarded == 1);
+	return arg;
+}
+void check_semaphore(void)
+{
+	pawl_semaphore_wait(&semaphore);
+	run(takes, posts);
+}
+void check_semaphore_no_post(void)
+{
+	pawl_semaphore_wait(&semaphore);
+	run(takes, forgets_mutex);
+}
+void check_semaphore_too_soon(void)
+{
+	run(takes, posts);
+}
+
+static struct pawl_seqlock seqlock;
+static pawl_atomic64 words[2];
+static void *writes(void *arg)
+{
+	const uint64_t record[2] = {1, 1};
+
+	assert(pawl_seqlock_write(&seqlock, words, record, sizeof(record)));
+	return arg;
+}
+static void *reads(void *arg)
+{
+	uint64_t record[2];
+
+	pawl_seqlock_read(&seqlock, words, record, sizeof(record));
+	assert(record[0] == record[1]);
+	return arg;
+}
+static void *reads_at_once(void *arg)
+{
+	uint64_t record[2];
+
+	pawl_seqlock_load_(record, words, sizeof(record));
+	assert(record[0] == record[1]);
+	return arg;
+}
+void check_seqlock(void)
+{
+	run(reads, writes);
+}
+void check_seqlock_torn(void)
+{
+	run(reads_at_once, writes);
+}

@@ -245,6 +245,7 @@ static void compile(const char *source, const struct words *flags, struct words 
 	words = (struct words){.count = 0};
 	add(&words, compiler(cplusplus));
 	add(&words, "-c");
+	add(&words, "-Wa,--no-warn"); /* of what the compiler wrote: not the user's */
 	add(&words, assembly);
 	add(&words, "-o");
 	add(&words, object);
@@ -344,7 +345,8 @@ static const char *last_part(const char *path)
 
 int check_program(int argc, char **argv)
 {
-	bool program = false, cflags = false, libs = false;
+	bool program = false, cflags = false, libs = false, progress = false,
+	     all_names = false;
 	const char *model = "weak", *replay = NULL, *html = NULL;
 	int limit = 0, unroll = 0, repeat = 1, random = 0, seed = 0, depth = 0;
 	int count, i, ours;
@@ -368,6 +370,11 @@ int check_program(int argc, char **argv)
 		{"seed", "S", "which ones (1)", parse_positive, &seed},
 		{"depth", "D", "with priorities that change D - 1 times (by dice alone)",
 		 parse_depth, &depth},
+		{"progress", NULL, "say how far it is, and of how much (on a terminal)",
+		 parse_flag, &progress},
+		{"no-symmetry", NULL,
+		 "also what differs only in which of equal threads is which", parse_flag,
+		 &all_names},
 		{"cflags", NULL, "print how to compile what is to be checked", parse_flag,
 		 &cflags},
 		{"libs", NULL, "print how to link it, into a shared object", parse_flag,
@@ -438,6 +445,10 @@ int check_program(int argc, char **argv)
 		add(&words, format("--depth=%d", depth));
 	if (repeat > 1)
 		add(&words, format("--repeat=%d", repeat));
+	if (all_names)
+		add(&words, "--no-symmetry");
+	if (progress)
+		add(&words, "--progress");
 	if (replay != NULL)
 		add(&words, format("--replay=%s", replay));
 	if (html != NULL)

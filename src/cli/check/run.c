@@ -17,13 +17,15 @@ struct position {
 	const struct check_case *now;
 };
 
-static void progress(void *context, uint64_t executions, double seconds)
+static void progress(void *context, uint64_t runs, double seconds,
+		     struct expected expected)
 {
 	const struct position *at = context;
+	char line[128];
 
-	show_progress(at->done, at->count, "%s, %s: %llu executions, %.0f/s",
-		      at->now->type->name, at->now->scenario->name,
-		      (unsigned long long)executions, (double)executions / seconds);
+	expected_print(expected, runs, seconds, line, sizeof(line));
+	show_progress(at->done, at->count, "%s, %s: %s", at->now->type->name,
+		      at->now->scenario->name, line);
 }
 
 void explore_case(struct check_case *c, const struct request *request,

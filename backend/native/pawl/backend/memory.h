@@ -136,8 +136,9 @@ static inline uint64_t pawl_raw_poll(const uint64_t *p, uint64_t seen, int order
 }
 
 /* How many polls a waiter spends on a hint before it looks for itself: a look
- * is a miss, and hardly ever finds anything. */
-enum { PAWL_POLLS_PER_LOOK = 1 << 16 };
+ * is a miss, and hardly ever finds anything. One where threads are played: the
+ * loop around it is then seen to wait. */
+enum { PAWL_POLLS_PER_LOOK = PAWL_PARKS ? 1 << 16 : 1 };
 
 static inline uint64_t pawl_raw_await_change(const uint64_t *p, uint64_t seen, int order)
 {
@@ -146,7 +147,7 @@ static inline uint64_t pawl_raw_await_change(const uint64_t *p, uint64_t seen, i
 
 /* How many polls a waiter spends where it must not stay: a millisecond or so,
  * which a queue of busy threads takes less than. */
-enum { PAWL_POLLS_PER_STAGE = 1 << 15 };
+enum { PAWL_POLLS_PER_STAGE = PAWL_PARKS ? 1 << 15 : 1 };
 
 static inline uint64_t pawl_raw_await_briefly(const uint64_t *p, uint64_t value,
 					      int order)
