@@ -13,12 +13,11 @@
  *                    has napped  |                                 v
  *                    often enough `----- naps, glances <--in vain-- glances
  *
- * and at each step it may find the lock free, or be granted it. One that came
- * just now, and is awake, can take over at once. One that has been asleep was
- * passed over by threads that run: there are more than CPUs, and a hand-over
- * costs those that run more than it brings, unless they have had it for long.
- * While it naps no unlock wakes it. Should the lock come to rest meanwhile, it is
- * late by the length of a nap, which is no longer than it had waited before.
+ * and at each step it may find the lock free, or be granted it. One that came just now, and
+ * is awake, can take over at once. One that has been asleep was passed over by threads that
+ * run: there are more than CPUs, and a hand-over costs those that run more than it brings,
+ * unless they have had it for long. While it naps no unlock wakes it. Should the lock come to
+ * rest meanwhile, it is late by the length of a nap, which is no longer than it had waited.
  *
  * Order: [W] pairs with [V] of sleep/park.c: who was granted the lock sees the section
  * before. [E] pairs with [F] of sleep/park.c: I4.
@@ -35,7 +34,7 @@ static const struct pawl_deadline FOR_EVER = {.time = {.tv_sec = INT32_MAX}};
 enum {
 	INSIST_NS = 20000,   /* that a head polls and asks for its turn: then it sleeps */
 	UNSURE_NS = 1000000, /* of sleep that an unlock might not end */
-	FREE_LOOKS = 4,	     /* at every release, while only one other has the lock */
+	FREE_LOOKS = 5,	     /* at every release, while only one other has the lock */
 	BROUGHT = 8	     /* at a time; more than CPUs would not get up any sooner */
 };
 
@@ -52,35 +51,32 @@ static void begin_patience(struct pawl_mutex *m)
 	pawl_store_relaxed(&m->due, PAWL_MUTEX_BYPASS);
 }
 
-/*
- * Takes the head off the queue, which owns m or is about to, and makes the next
- * in line the head. Requires the bucket's lock, and that m is held.
- */
-static void dequeue_owner(struct pawl_bucket *bucket, struct pawl_mutex *m,
-			  struct pawl_sleeper *head)
+/* Takes the head off the queue, which owns m or is about to, and returns the next in line,
+ * or NULL: that one is the head now, and has to be counted or woken. Requires the bucket's
+ * lock, and that m is held. */
+static struct pawl_sleeper *dequeue_owner(struct pawl_bucket *bucket,
+					  struct pawl_mutex *m, struct pawl_sleeper *head)
 {
 	struct pawl_sleeper *next;
 
 	pawl_bucket_uncount(bucket, head);
 	pawl_bucket_remove(bucket, head);
 	next = pawl_bucket_find(bucket->first, m);
-	if (next != NULL) {
+	if (next != NULL)
 		begin_patience(m);
-		/* Every unlock from here on comes after us, and sees it (I3). */
-		pawl_bucket_count(bucket, next);
-	} else {
+	else
 		pawl_store_relaxed(&m->due, 0); /* Relaxed: m is held */
-	}
+	return next;
 }
 
-/* How many unlocks there were between two looks at due; 0 if that is not known,
- * because they were not counted all the time. */
+/* How many unlocks there were between two looks at due; 0 if that is not known, because
+ * they were not counted all the time: an unlock may have overwritten what watch() stored,
+ * which it does only when there are fewer left than this. */
 static uint64_t passed(uint64_t before, uint64_t due)
 {
-	uint64_t left = due >> WATCH_SHIFT;
+	uint64_t left = due >> WATCH_SHIFT, sections = (before >> WATCH_SHIFT) - left;
 
-	return left != 0 && left < before >> WATCH_SHIFT ? (before >> WATCH_SHIFT) - left
-							 : 0;
+	return left != 0 && sections <= PAWL_MUTEX_WATCHED / 2 ? sections : 0;
 }
 
 /* Has unlocks counted, for some time to come, and returns what due is then. One
@@ -119,7 +115,7 @@ static enum pawl_polled poll(struct pawl_mutex *m, uint64_t identity,
 	uint64_t before = 0;	   /* what due was at the last look */
 	uint64_t holder = 0, last; /* whom we saw with the lock */
 	int free = FREE_LOOKS;
-	bool stalled = true, again;
+	bool stalled = true, hogged = true, again;
 
 	pawl_spin_begin(&spin, ns);
 	do {
@@ -136,6 +132,10 @@ static enum pawl_polled poll(struct pawl_mutex *m, uint64_t identity,
 		/* Relaxed: only says when to stop; the caller looks again. */
 		if (state != NULL && (pawl_load_relaxed(state) & enough) == enough)
 			return PAWL_POLLED_IN_VAIN;
+		last = holder;
+		holder = pawl_load_relaxed(&m->word); /* Relaxed: a hint */
+		free = last == 0 || holder == 0 || holder == last ? free - 1 : 0;
+		hogged &= holder != 0 && (last == 0 || holder == last);
 		if (!insist)
 			before = watch(m, due);
 		else if (due != 1)
@@ -146,13 +146,10 @@ static enum pawl_polled poll(struct pawl_mutex *m, uint64_t identity,
 		again = pace == PAWL_PACE_SLOW && free > 0
 				? pawl_spin_change(&spin, &m->due, insist ? 1 : before)
 				: pawl_spin_again(&spin);
-		if (again) {
-			last = holder;
-			holder = pawl_load_relaxed(&m->word); /* Relaxed: a hint */
-			free = last == 0 || holder == 0 || holder == last ? free - 1 : 0;
-		}
 	} while (again);
-	return stalled ? PAWL_POLLED_STALLED : PAWL_POLLED_IN_VAIN;
+	return stalled	? PAWL_POLLED_STALLED
+	       : hogged ? PAWL_POLLED_HOGGED
+			: PAWL_POLLED_IN_VAIN;
 }
 
 enum pawl_polled pawl_mutex_poll(struct pawl_mutex *m, uint64_t identity,
@@ -304,6 +301,7 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 	uint64_t rest = pawl_wake_cost();
 	int naps = woken ? 0 : PAWL_MUTEX_NAPS, error;
 	enum pawl_polled polled;
+	struct pawl_sleeper *next;
 
 	/* Relaxed: tells others that they need not wake us; we look with [W]. */
 	(void)pawl_cas_relaxed(&me->state, SLEEPER_WOKEN, SLEEPER_WAITING);
@@ -334,8 +332,12 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 			return leave_late(bucket, m, me);
 	} while (error != 0);
 	pawl_bucket_lock(bucket);
-	if (!is_forgotten(m, me))
-		dequeue_owner(bucket, m, me);
+	if (!is_forgotten(m, me)) {
+		next = dequeue_owner(bucket, m, me);
+		if (next != NULL)
+			/* Every unlock from here on comes after us, and sees it (I3). */
+			pawl_bucket_count(bucket, next);
+	}
 	pawl_bucket_unlock(bucket);
 	return 0;
 }
@@ -430,10 +432,12 @@ static int try_until(struct pawl_mutex *m, const struct pawl_deadline *deadline,
 			return 0;
 		}
 		head = pawl_bucket_find(bucket->first, m);
-		/* A head that was woken, and has no CPU yet, is no reason to sleep.
+		/* A head that was woken, and has no CPU yet, is no reason to sleep; unless
+		 * we get nowhere, and may have the CPU that it waits for.
 		 * Relaxed: only says whether it got up. */
-		again = outcome != PAWL_POLLED_CROWDED && head != NULL && tries-- > 0 &&
+		again = outcome != PAWL_POLLED_CROWDED && head != NULL && tries > 0 &&
 			pawl_load_relaxed(&head->state) == SLEEPER_WOKEN;
+		tries -= outcome == PAWL_POLLED_HOGGED ? (PAWL_MUTEX_TRIES + 1) / 2 : 1;
 		if (!again)
 			pawl_bucket_append(bucket, &me);
 		if (head == NULL)
@@ -455,11 +459,6 @@ int pawl_mutex_await(struct pawl_mutex *m, const struct pawl_deadline *deadline,
 		error = try_until(m, deadline, abandon);
 	while (error == ECANCELED);
 	return error;
-}
-
-static int lock_until(struct pawl_mutex *m, const struct pawl_deadline *deadline)
-{
-	return pawl_mutex_await(m, deadline, NULL);
 }
 
 void pawl_mutex_forget(struct pawl_mutex *m)
@@ -500,7 +499,7 @@ void pawl_mutex_abandon(void)
 
 void pawl_mutex_lock_slow_(struct pawl_mutex *m)
 {
-	lock_until(m, NULL);
+	pawl_mutex_await(m, NULL, NULL);
 }
 
 int pawl_mutex_lock_until_(struct pawl_mutex *m, int clock, const struct timespec *time)
@@ -508,7 +507,7 @@ int pawl_mutex_lock_until_(struct pawl_mutex *m, int clock, const struct timespe
 	struct pawl_deadline deadline;
 	int error = pawl_deadline_at(&deadline, clock, time);
 
-	return error != 0 ? error : lock_until(m, &deadline);
+	return error != 0 ? error : pawl_mutex_await(m, &deadline, NULL);
 }
 
 /* Unlock, when the head's turn has come: hands it the lock; false if it has gone. Kept
@@ -516,8 +515,8 @@ int pawl_mutex_lock_until_(struct pawl_mutex *m, int clock, const struct timespe
 static __attribute__((noinline)) bool grant(struct pawl_mutex *m)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of_(m);
-	struct pawl_sleeper *head;
-	bool asleep;
+	struct pawl_sleeper *head, *next;
+	bool asleep, next_asleep = false;
 
 	pawl_bucket_lock(bucket);
 	head = pawl_bucket_find(bucket->first, m);
@@ -526,13 +525,19 @@ static __attribute__((noinline)) bool grant(struct pawl_mutex *m)
 		pawl_bucket_unlock(bucket);
 		return false;
 	}
-	dequeue_owner(bucket, m, head);
+	/* The next one is woken here, and not by the new owner, at whose CPU the system
+	 * would have it wait: ours will be free if we come back in vain. */
+	next = dequeue_owner(bucket, m, head);
+	if (next != NULL)
+		next_asleep = pawl_sleeper_tell(next, SLEEPER_WOKEN); /* [V] P3 */
 	/* Relaxed: the head learns it by [V], all others by [R]. */
 	pawl_store_relaxed(&m->word, head->identity);
 	asleep = pawl_sleeper_tell(head, SLEEPER_GRANTED); /* [V] P3 */
 	pawl_bucket_unlock(bucket);
 	if (asleep)
 		pawl_os_wake(&head->state);
+	if (next_asleep)
+		pawl_os_wake(&next->state);
 	return true;
 }
 

@@ -28,12 +28,14 @@ void pawl_mutex_lock_queued(struct pawl_mutex *m, struct pawl_sleeper *sleeper);
  * of them wakes up any more, but by its deadline. */
 void pawl_mutex_forget(struct pawl_mutex *m);
 
-/* How polling for a mutex ended: STALLED if nobody unlocked it meanwhile, CROWDED if
- * it changes hands faster than it could come here, and others are queued. */
+/* How polling for a mutex ended: STALLED if nobody unlocked it meanwhile, HOGGED if one
+ * thread had it at every look, CROWDED if that takes it again faster than it could come
+ * here, and others are queued. */
 enum pawl_polled {
 	PAWL_POLLED_TAKEN,
 	PAWL_POLLED_IN_VAIN,
 	PAWL_POLLED_STALLED,
+	PAWL_POLLED_HOGGED,
 	PAWL_POLLED_CROWDED
 };
 
