@@ -77,7 +77,7 @@ static void add_ranks(struct sum *sums, size_t count, const struct report_panel 
 	const struct report_figure figure = main_figure(panel);
 	size_t i, j, n = rank(panel, &figure, threads, ranked);
 
-	if (n > 1 && are_enough(ranked, n) && !takes_no_lock(panel)) {
+	if (n > 1 && are_enough(ranked, n) && !panel_takes_no_lock(panel)) {
 		total->rows++;
 		for (i = 0; i < n; i++)
 			for (j = 0; j < count; j++)

@@ -151,8 +151,9 @@ static enum cell_kind kind_of(const struct report_panel *panel, const struct rep
 		return is_changed(other, cell->value, &figure) ? CELL_RANKED : CELL_CLOSE;
 	if (strcmp(cell->result->lock, panel->reference) == 0)
 		return CELL_REFERENCE;
-	return intervals_differ(cell->value, other) && !takes_no_lock(panel) ? CELL_RANKED
-									     : CELL_CLOSE;
+	return intervals_differ(cell->value, other) && !panel_takes_no_lock(panel)
+		       ? CELL_RANKED
+		       : CELL_CLOSE;
 }
 
 struct cell make_cell(const struct report_panel *panel, const struct report *old,

@@ -292,7 +292,7 @@ void write_verdict(FILE *out, const struct report_panel *panel, int threads)
 	if (n > 1) {
 		if (threads > 0)
 			fprintf(out, "%d thread%s: ", threads, threads == 1 ? "" : "s");
-		if (takes_no_lock(panel))
+		if (panel_takes_no_lock(panel))
 			fprintf(out, "the program takes no lock that pawl stands in for: "
 				     "nothing to rank.");
 		else if (!are_enough(ranked, n))

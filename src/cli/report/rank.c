@@ -48,7 +48,7 @@ bool are_enough(const struct ranked *ranked, size_t n)
 	return true;
 }
 
-bool takes_no_lock(const struct report_panel *panel)
+bool panel_takes_no_lock(const struct report_panel *panel)
 {
 	bool is_counted = false;
 	size_t i;

@@ -115,7 +115,7 @@ bool is_peer_in(const struct report_panel *panel, const char *lock);
 bool is_glibc(const char *lock);
 
 /* Whether it was counted, under some lock, that the program takes none. */
-bool takes_no_lock(const struct report_panel *panel);
+bool panel_takes_no_lock(const struct report_panel *panel);
 
 /* Results at so many threads that have a figure, best first. */
 struct ranked {
