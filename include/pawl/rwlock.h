@@ -308,13 +308,20 @@ static inline void pawl_rwlock_open_(struct pawl_rwlock *l)
 /* Ends a read of this thread. */
 static inline void pawl_rwlock_read_unlock(struct pawl_rwlock *l) PAWL_RELEASES_SHARED(l)
 {
-	pawl_atomic64 *slot;
+	pawl_atomic64 *slot = &pawl_self()->reads->slots[pawl_rwlock_home_(l)];
+	uint64_t seen = pawl_load_relaxed(slot); /* Relaxed: one's own slot */
 
 	pawl_note_releasing(l);
 	pawl_note_begin(l);
-	/* First, for the gate is to open soon: its owner is where the gate is, while the
-	 * slot is known only when the record is. */
-	if (pawl_rwlock_has_gate_(l)) {
+	if (__builtin_expect(seen == pawl_address(l), true)) {
+		pawl_store_release(slot, 0); /* [R] */
+		if (pawl_parked_near_(l))
+			pawl_rwlock_wake_writer_(l);
+	} else if (__builtin_expect(pawl_rwlock_has_gate_(l), true)) {
+		/* Code of before put a gated read into its record, too. */
+		if (__builtin_expect(seen == (pawl_address(l) | PAWL_RWLOCK_GATED),
+				     false))
+			pawl_store_release(slot, 0); /* [R] */
 		/* Relaxed: who comes to wait now is seen by the next one here (I6),
 		 * or, should it sleep, after [U] (I7). */
 		if (__builtin_expect(
@@ -322,22 +329,6 @@ static inline void pawl_rwlock_read_unlock(struct pawl_rwlock *l) PAWL_RELEASES_
 			    false))
 			pawl_rwlock_let_in_(l);
 		pawl_rwlock_open_(l);
-		/* Code of before put a gated read into its record, too. */
-		slot = &pawl_self()->reads->slots[pawl_rwlock_home_(l)];
-		/* Relaxed: one's own slot. */
-		if (__builtin_expect(pawl_load_relaxed(slot) ==
-					     (pawl_address(l) | PAWL_RWLOCK_GATED),
-				     false))
-			pawl_store_release(slot, 0); /* [R] */
-		pawl_note_end(l);
-		return;
-	}
-	slot = &pawl_self()->reads->slots[pawl_rwlock_home_(l)];
-	/* Relaxed: one's own slot. */
-	if (__builtin_expect(pawl_load_relaxed(slot) == pawl_address(l), true)) {
-		pawl_store_release(slot, 0); /* [R] */
-		if (pawl_parked_near_(l))
-			pawl_rwlock_wake_writer_(l);
 	} else {
 		pawl_rwlock_read_end_(l);
 	}
