@@ -32,9 +32,9 @@
  *   I1  A biased reader is inside iff a slot of its record is the lock's address
  *       and it has since seen BIASED; a fenced one, FENCED, after a fence.
  *   I2  A counted reader is inside iff it is in word's count and has since seen
- *       no writer at the gate, or whoever had the gate counted it; a gated one, iff it
- *       has the gate. Their records have the address with a mark, which writers pass
- *       over.
+ *       no writer at the gate, or whoever had the gate counted it; its record has the
+ *       address with a mark, which writers pass over. A gated one, iff it has the gate;
+ *       its record says so only if it reads again within (AGAIN).
  *   I3  A writer is inside iff it has the gate and has since seen neither a form
  *       nor readers in word; and, if there was a form, withdrew it, passed the
  *       heavy fence if it was BIASED, and then found no slot with the lock's address.
@@ -57,8 +57,8 @@
  * writes must not lock; the thread that locked must unlock. A signal
  * handler may read if it has not interrupted a call of pawl that locks.
  * A child of fork() has what its only thread had; reads of other threads are over
- * if they were in their records alone, or of a lock that it has, too; those that
- * were counted or had the gate last for ever. So do reads of threads that exit without
+ * if they were in their records alone, or of a lock that its own record has, too; those
+ * that were counted or had the gate last for ever. So do reads of threads that exit without
  * unlocking. Where the system has no membarrier no lock is ever biased.
  *
  * Order      [F] and [R] pair with [K] in the runtime's rwlock.c: who sees a slot
@@ -98,13 +98,13 @@ enum pawl_rwlock_word {
 	PAWL_RWLOCK_READER = 32 /* one of the count */
 };
 
-/* In gate.word, beside the owner: it reads. */
-enum { PAWL_RWLOCK_READS = 1 };
+/* In gate.word, beside the owner: it reads; and more than once, see its record. */
+enum { PAWL_RWLOCK_READS = 1, PAWL_RWLOCK_AGAIN = 2 };
 
 /* In a slot, beside the address. */
 enum pawl_rwlock_mark {
 	PAWL_RWLOCK_COUNTED = 1, /* word counts this read */
-	PAWL_RWLOCK_GATED = 2,	 /* it has the gate */
+	PAWL_RWLOCK_GATED = 2,	 /* reads within one that has the gate: NESTED, too */
 	PAWL_RWLOCK_NESTED = 4,	 /* not the only one of this thread: see depth */
 	PAWL_RWLOCK_MARKS = 7
 };
@@ -130,6 +130,8 @@ bool pawl_rwlock_read_try_(struct pawl_rwlock *l, pawl_atomic64 *announced);
 int pawl_rwlock_read_until_(struct pawl_rwlock *l, pawl_atomic64 *announced, int clock,
 			    const struct timespec *time);
 void pawl_rwlock_read_end_(struct pawl_rwlock *l);
+/* By a reader that is inside: gives *l another form if that would be better. */
+void pawl_rwlock_look_(struct pawl_rwlock *l) __attribute__((cold));
 void pawl_rwlock_write_slow_(struct pawl_rwlock *l) __attribute__((cold));
 void pawl_rwlock_drain_(struct pawl_rwlock *l) __attribute__((cold));
 bool pawl_rwlock_write_try_(struct pawl_rwlock *l) __attribute__((cold));
@@ -178,21 +180,31 @@ static inline uint64_t pawl_rwlock_reader_(void)
 	return pawl_mutex_me_() | PAWL_RWLOCK_READS;
 }
 
-/* Reads *l through the gate, if that is free; the slot is, too. */
-static inline bool pawl_rwlock_pass_gate_(struct pawl_rwlock *l, pawl_atomic64 *slot)
+/* Reads *l through the gate, if that is free. */
+static inline bool pawl_rwlock_pass_gate_(struct pawl_rwlock *l)
 {
 	/* Relaxed: spares a write that would fail; [T] decides. */
-	if (pawl_load_relaxed(&l->gate.word) != 0 ||
-	    !pawl_cas_acquire(&l->gate.word, 0, pawl_rwlock_reader_())) /* [T] */
-		return false;
-	pawl_store_release(slot, pawl_address(l) | PAWL_RWLOCK_GATED); /* [F] */
-	return true;
+	return pawl_load_relaxed(&l->gate.word) == 0 &&
+	       pawl_cas_acquire(&l->gate.word, 0, pawl_rwlock_reader_()); /* [T] */
+}
+
+/* Whether this thread reads *l through the gate, and once. */
+static inline bool pawl_rwlock_has_gate_(const struct pawl_rwlock *l)
+{
+	/* Relaxed: nobody else stores this value, and only while it is so. */
+	return pawl_load_relaxed(&l->gate.word) == pawl_rwlock_reader_();
+}
+
+/* Of some reads of locks that are not biased: looks whether this one should be. */
+static inline void pawl_rwlock_look_now_and_then_(struct pawl_rwlock *l)
+{
+	if (__builtin_expect(++pawl_self()->slow_reads % PAWL_RWLOCK_LOOK == 0, false))
+		pawl_rwlock_look_(l);
 }
 
 /*
  * Reads *l if it can at once, and this thread's record has room where it looks first.
- * Otherwise *announced is the slot that must be taken back, or NULL. Now and then it
- * leaves a lock that is not biased to the runtime, which looks whether it should be.
+ * Otherwise *announced is the slot that must be taken back, or NULL.
  */
 static inline bool pawl_rwlock_read_fast_(struct pawl_rwlock *l,
 					  pawl_atomic64 **announced)
@@ -212,14 +224,19 @@ static inline bool pawl_rwlock_read_fast_(struct pawl_rwlock *l,
 	if (__builtin_expect((word & PAWL_RWLOCK_BIASED) != 0, true)) {
 		if (__builtin_expect(pawl_rwlock_announce_(l, slot), true))
 			return true;
-	} else {
-		if ((self->slow_reads + 1) % PAWL_RWLOCK_LOOK == 0)
+	} else if ((word & PAWL_RWLOCK_FENCED) == 0) {
+		/* Counted here, for until it has the gate a read waits for what was
+		 * before it anyway. */
+		bool looks = ++self->slow_reads % PAWL_RWLOCK_LOOK == 0;
+
+		if (!pawl_rwlock_pass_gate_(l))
 			return false;
-		self->slow_reads++;
-		if ((word & PAWL_RWLOCK_FENCED) == 0)
-			return pawl_rwlock_pass_gate_(l, slot);
-		if (pawl_rwlock_announce_fenced_(l, slot))
-			return true;
+		if (__builtin_expect(looks, false))
+			pawl_rwlock_look_(l);
+		return true;
+	} else if (pawl_rwlock_announce_fenced_(l, slot)) {
+		pawl_rwlock_look_now_and_then_(l);
+		return true;
 	}
 	*announced = slot;
 	return false;
@@ -300,9 +317,11 @@ static inline void pawl_rwlock_read_unlock(struct pawl_rwlock *l) PAWL_RELEASES_
 		pawl_store_release(slot, 0); /* [R] */
 		if (pawl_parked_near_(l))
 			pawl_rwlock_wake_writer_(l);
-	} else if (__builtin_expect(seen == (pawl_address(l) | PAWL_RWLOCK_GATED),
-				    true)) {
-		pawl_store_release(slot, 0); /* [R] */
+	} else if (__builtin_expect(pawl_rwlock_has_gate_(l), true)) {
+		/* Code of before put a gated read into its record, too. */
+		if (__builtin_expect(seen == (pawl_address(l) | PAWL_RWLOCK_GATED),
+				     false))
+			pawl_store_release(slot, 0); /* [R] */
 		/* Relaxed: who comes to wait now is seen by the next one here (I6),
 		 * or, should it sleep, after [U] (I7). */
 		if (__builtin_expect(

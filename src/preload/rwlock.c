@@ -265,7 +265,7 @@ EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *rwlock)
 	return write_until(rw, NULL, SITE);
 }
 
-/* Whether this thread's record says that it reads rw where one looks first, and once. */
+/* Whether this thread reads rw once, as is seen where one looks first. */
 static inline bool reads_at_home(const struct rwlock *rw)
 {
 	const struct pawl_reads *mine = pawl_self()->reads;
@@ -275,7 +275,8 @@ static inline bool reads_at_home(const struct rwlock *rw)
 		return false;
 	/* Relaxed: our own. */
 	seen = pawl_load_relaxed(&mine->slots[pawl_rwlock_home_(&rw->plain)]);
-	return likely((seen & ~(uint64_t)PAWL_RWLOCK_GATED) == pawl_address(&rw->plain));
+	return likely(seen == pawl_address(&rw->plain)) ||
+	       pawl_rwlock_has_gate_(&rw->plain);
 }
 
 /* glibc counts readers, and cannot tell one from another: who does not read ends

@@ -35,13 +35,22 @@ static bool has_node(const struct pawl_rwlock *l)
 	return node != NULL;
 }
 
+/* Whether this thread reads l through the gate. */
+static bool has_gate(const struct pawl_rwlock *l)
+{
+	/* Relaxed: nobody else stores this value, and only while it is so. */
+	return (pawl_load_relaxed(&l->gate.word) & ~(uint64_t)PAWL_RWLOCK_AGAIN) ==
+	       pawl_rwlock_reader_();
+}
+
 bool pawl_rwlock_reads(const struct pawl_rwlock *l)
 {
 	struct pawl_reads *mine = pawl_self()->reads;
 
-	return mine != NULL &&
-	       (find(mine, l, 0) != NULL || find(mine, l, PAWL_RWLOCK_COUNTED) != NULL ||
-		find(mine, l, PAWL_RWLOCK_GATED) != NULL || has_node(l));
+	return has_gate(l) ||
+	       (mine != NULL &&
+		(find(mine, l, 0) != NULL || find(mine, l, PAWL_RWLOCK_COUNTED) != NULL ||
+		 has_node(l)));
 }
 
 enum taken { NOTHING, PART, ALL };
@@ -63,8 +72,8 @@ static enum taken take_from(struct pawl_reads *r, const struct pawl_rwlock *l,
 			continue;
 		}
 		if (--r->depth[slot - r->slots] == 0)
-			/* Relaxed: to writers it is the same. */
-			pawl_store_relaxed(slot, whole);
+			/* Ordered for who waits for what was in this slot before. */
+			pawl_store_release(slot, whole); /* [R] */
 		return PART;
 	}
 	return NOTHING;
@@ -81,6 +90,35 @@ static enum taken take(const struct pawl_rwlock *l, uint64_t marks)
 	return taken;
 }
 
+/* Ends a read of the one who has the gate; false if that does not read. */
+static bool take_gate(struct pawl_rwlock *l)
+{
+	uint64_t gate = pawl_load_relaxed(&l->gate.word); /* Relaxed: [R] looks again */
+	struct pawl_reads *r;
+	pawl_atomic64 *slot = NULL;
+	unsigned i;
+
+	if ((gate & PAWL_RWLOCK_READS) == 0)
+		return false;
+	if ((gate & PAWL_RWLOCK_AGAIN) == 0) {
+		if (!pawl_cas_acq_rel(&l->gate.word, gate,
+				      pawl_rwlock_reader_())) /* [R] */
+			return false;
+		pawl_rwlock_leave_gate(l);
+		return true;
+	}
+	for (i = 0; slot == NULL && (r = pawl_reads_at(i)) != NULL; i++) {
+		slot = find(r, l, PAWL_RWLOCK_GATED);
+		if (slot != NULL && --r->depth[slot - r->slots] == 0) {
+			pawl_store_release(slot, 0); /* [R] */
+			/* Relaxed: to writers it is the same. */
+			pawl_store_relaxed(&l->gate.word,
+					   gate & ~(uint64_t)PAWL_RWLOCK_AGAIN);
+		}
+	}
+	return slot != NULL;
+}
+
 bool pawl_rwlock_end_other(struct pawl_rwlock *l)
 {
 	enum taken taken = take(l, PAWL_RWLOCK_COUNTED);
@@ -90,21 +128,17 @@ bool pawl_rwlock_end_other(struct pawl_rwlock *l)
 		pawl_fetch_add_release(&l->word, -(uint64_t)PAWL_RWLOCK_READER); /* [D] */
 	else if (taken == NOTHING)
 		taken = take(l, 0);
-	if (taken == NOTHING) {
-		taken = take(l, PAWL_RWLOCK_GATED);
-		if (taken == ALL)
-			pawl_rwlock_leave_gate(l);
-	} else if (taken == ALL && pawl_parked_near_(l)) {
+	if (taken == NOTHING)
+		return take_gate(l);
+	if (taken == ALL && pawl_parked_near_(l))
 		pawl_rwlock_wake_writer_(l);
-	}
-	return taken != NOTHING;
+	return true;
 }
 
 void pawl_rwlock_survive(struct pawl_rwlock *l)
 {
 	struct pawl_reads *mine = pawl_self()->reads;
 	bool counted = find(mine, l, PAWL_RWLOCK_COUNTED) != NULL || has_node(l);
-	bool gated = find(mine, l, PAWL_RWLOCK_GATED) != NULL;
 	uint64_t forms = PAWL_RWLOCK_BIASED | PAWL_RWLOCK_FENCED | PAWL_RWLOCK_KEPT;
 	uint64_t word = counted ? PAWL_RWLOCK_READER : 0;
 
@@ -113,17 +147,22 @@ void pawl_rwlock_survive(struct pawl_rwlock *l)
 	if ((pawl_load_relaxed(&l->word) & forms) != 0 || find(mine, l, 0) != NULL)
 		word += PAWL_RWLOCK_FENCED;
 	pawl_store_relaxed(&l->word, word);
-	/* Who had the gate waited for us: it did not write. */
-	pawl_store_relaxed(&l->gate.word, gated ? pawl_rwlock_reader_() : 0);
+	/* Who else had the gate waited for us: it did not write. */
+	if (!has_gate(l))
+		pawl_store_relaxed(&l->gate.word, 0);
 	pawl_store_relaxed(&l->gate.due, 0);
 }
 
 void pawl_rwlock_forget_counting(struct pawl_rwlock *l)
 {
+	uint64_t kept = PAWL_RWLOCK_KEPT | PAWL_RWLOCK_WRITTEN;
+
 	/* Relaxed, here and below: nobody else is there. If we write, it would have
-	 * found so, and others, too. */
-	if (pawl_load_relaxed(&l->gate.word) == pawl_mutex_me_())
-		pawl_store_relaxed(&l->word,
-				   pawl_load_relaxed(&l->word) &
-					   (PAWL_RWLOCK_KEPT | PAWL_RWLOCK_WRITTEN));
+	 * found so, and others, too; if we read through the gate, whoever was counted
+	 * is gone. */
+	if (has_gate(l))
+		kept |= PAWL_RWLOCK_BIASED | PAWL_RWLOCK_FENCED;
+	else if (pawl_load_relaxed(&l->gate.word) != pawl_mutex_me_())
+		return;
+	pawl_store_relaxed(&l->word, pawl_load_relaxed(&l->word) & kept);
 }

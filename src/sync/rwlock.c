@@ -17,7 +17,11 @@
 
 #include <pawl/runtime.h>
 
-enum { KEPT_NS = 1000 }; /* that a short section takes, and looking at records */
+enum {
+	KEPT_NS = 1000, /* that a short section takes, and looking at records */
+	FIRST_NAP =
+		5 /* doublings: of one who waits while others come and go all the time */
+};
 
 /* What this thread reads. */
 
@@ -60,33 +64,6 @@ static struct pawl_node **node_of(const struct pawl_rwlock *l)
 	return link;
 }
 
-/* Reads l once more, if this thread does already (I8). */
-static bool nest(struct pawl_reads *mine, const struct pawl_rwlock *l)
-{
-	pawl_atomic64 *slot = slot_of(mine, l);
-	struct pawl_node *node;
-
-	if (slot != NULL) {
-		/* Handlers that come between two steps leave all as it was. */
-		mine->depth[slot - mine->slots]++;
-		/* Relaxed: our own; to writers it is the same. */
-		pawl_store_relaxed(slot, pawl_load_relaxed(slot) | PAWL_RWLOCK_NESTED);
-		return true;
-	}
-	node = *node_of(l);
-	if (node != NULL)
-		node->ahead++;
-	return node != NULL;
-}
-
-static void unnest(struct pawl_reads *mine, pawl_atomic64 *slot)
-{
-	if (--mine->depth[slot - mine->slots] == 0)
-		/* Relaxed: as in nest. */
-		pawl_store_relaxed(slot, pawl_load_relaxed(slot) &
-						 ~(uint64_t)PAWL_RWLOCK_NESTED);
-}
-
 /* Remembers, in a free slot if there is one, that this thread is counted as a reader
  * of l. */
 static void note(const struct pawl_rwlock *l, pawl_atomic64 *slot)
@@ -104,6 +81,75 @@ static void note(const struct pawl_rwlock *l, pawl_atomic64 *slot)
 	node->ahead = 0;
 	node->free_next = self->more_reads;
 	self->more_reads = node;
+}
+
+/* Who has the gate is counted as a reader, too, before it lets go of that. */
+static void count_holder(struct pawl_rwlock *l)
+{
+	/* Relaxed: writers learn it by [U]. */
+	pawl_fetch_add_relaxed(&l->word, PAWL_RWLOCK_READER);
+	note(l, free_slot(pawl_reads_mine(), l));
+}
+
+/* This thread has the gate, to read, and is about to read again: a slot for that, the
+ * one that it has, or a free one. If there is none, it lets go of the gate, and is counted instead: NULL. */
+static pawl_atomic64 *nest_at_gate(struct pawl_reads *mine, struct pawl_rwlock *l,
+				   pawl_atomic64 *slot)
+{
+	if (slot == NULL)
+		slot = free_slot(mine, l);
+	if (slot == NULL) {
+		count_holder(l);
+		pawl_rwlock_leave_gate(l);
+		return NULL;
+	}
+	/* Relaxed: we have the gate, and keep it. */
+	pawl_store_relaxed(&l->gate.word, pawl_rwlock_reader_() | PAWL_RWLOCK_AGAIN);
+	return slot;
+}
+
+/* Reads l once more, if this thread does already (I8). */
+static bool nest(struct pawl_reads *mine, struct pawl_rwlock *l)
+{
+	pawl_atomic64 *slot = slot_of(mine, l);
+	uint64_t mark = 0;
+	struct pawl_node *node;
+
+	/* Relaxed: our own; code of before puts it into the record, too. */
+	if (pawl_rwlock_has_gate_(l) &&
+	    (slot == NULL || (pawl_load_relaxed(slot) & PAWL_RWLOCK_GATED) != 0)) {
+		slot = nest_at_gate(mine, l, slot);
+		mark = pawl_address(l) | PAWL_RWLOCK_GATED;
+	}
+	if (slot != NULL) {
+		/* Handlers that come between two steps leave all as it was. */
+		mine->depth[slot - mine->slots]++;
+		/* To writers of l it is the same; but one may wait for what was in this
+		 * slot before. Relaxed: our own. */
+		mark |= pawl_load_relaxed(slot) | PAWL_RWLOCK_NESTED;
+		pawl_store_release(slot, mark); /* [F] */
+		return true;
+	}
+	node = *node_of(l);
+	if (node != NULL)
+		node->ahead++;
+	return node != NULL;
+}
+
+static void unnest(struct pawl_rwlock *l, struct pawl_reads *mine, pawl_atomic64 *slot)
+{
+	uint64_t seen = pawl_load_relaxed(slot); /* Relaxed: our own */
+
+	if (--mine->depth[slot - mine->slots] != 0)
+		return;
+	/* Ordered as in nest. */
+	if ((seen & PAWL_RWLOCK_GATED) == 0) {
+		pawl_store_release(slot, seen & ~(uint64_t)PAWL_RWLOCK_NESTED); /* [F] */
+		return;
+	}
+	pawl_store_release(slot, 0); /* [R] */
+	/* Relaxed: we have the gate, and keep it. */
+	pawl_store_relaxed(&l->gate.word, pawl_rwlock_reader_());
 }
 
 /* Readers. */
@@ -167,15 +213,13 @@ static bool give(struct pawl_rwlock *l, uint64_t word, uint64_t form)
  * record will do from now on, with a fence at first, and without if writers come
  * rarely enough.
  */
-static void look(struct pawl_rwlock *l)
+void pawl_rwlock_look_(struct pawl_rwlock *l)
 {
 	/* Relaxed, here and below: hints, but what [O] makes sure of. */
 	uint64_t word = pawl_load_relaxed(&l->word), now = 0, form = 0;
 	uint64_t before = pawl_load_relaxed(&l->barred), barred = before;
 	bool written = (word & PAWL_RWLOCK_WRITTEN) != 0;
 
-	if (++pawl_self()->slow_reads % PAWL_RWLOCK_LOOK != 0)
-		return;
 	if ((word & PAWL_RWLOCK_FENCED) == 0) {
 		if (!written &&
 		    (barred == 0 || quiet_of(barred) + 1 >= PAWL_RWLOCK_QUIET))
@@ -185,9 +229,11 @@ static void look(struct pawl_rwlock *l)
 		   (now = pawl_os_now()) >= barred) {
 		form = PAWL_RWLOCK_BIASED;
 	}
-	if (!written && quiet_of(barred) < QUIET_MOST)
+	if (written && (word & RECORDS) == 0)
+		barred -= quiet_of(barred) * QUIET; /* it takes some in a row */
+	else if (!written && quiet_of(barred) < QUIET_MOST)
 		barred += QUIET;
-	else if (written && barred == 0)
+	if (written && barred == 0)
 		barred = TIME; /* no longer as new */
 	if (give(l, word, form) && form == PAWL_RWLOCK_BIASED)
 		barred = now - now % TIME + barred % TIME; /* since when it is biased */
@@ -219,25 +265,13 @@ static bool enter(struct pawl_rwlock *l, bool join)
 	if (nest(mine, l))
 		return true;
 	slot = free_slot(mine, l);
-	if (slot == NULL || (!announce(l, slot) && !pawl_rwlock_pass_gate_(l, slot))) {
+	if (slot == NULL || (!announce(l, slot) && !pawl_rwlock_pass_gate_(l))) {
 		if (!count_in(l, join))
 			return false;
 		note(l, slot);
 	}
-	look(l);
+	pawl_rwlock_look_now_and_then_(l);
 	return true;
-}
-
-/* This thread has the gate, to read: others may not know it, but its record does. */
-static void note_gate(struct pawl_rwlock *l)
-{
-	pawl_atomic64 *slot = free_slot(pawl_reads_mine(), l);
-
-	if (slot != NULL) {
-		pawl_store_release(slot, pawl_address(l) | PAWL_RWLOCK_GATED); /* [F] */
-		return;
-	}
-	pawl_rwlock_to_reader_(l);
 }
 
 /*
@@ -252,7 +286,6 @@ static bool poll(struct pawl_rwlock *l, uint64_t ns, bool *stalled)
 	switch (pawl_mutex_poll(&l->gate, pawl_rwlock_reader_(), &l->word,
 				PAWL_RWLOCK_FENCED, ns)) {
 	case PAWL_POLLED_TAKEN:
-		note_gate(l);
 		return true;
 	case PAWL_POLLED_STALLED:
 		*stalled = true;
@@ -327,7 +360,8 @@ static int queue(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
 }
 
 /* Polls, dozes, polls, as long as that may help; EBUSY if it did not. Who waits for a
- * thread that is not running had better not keep the CPU from it: it only glances. */
+ * thread that is not running had better not keep the CPU from it: it only glances. Who
+ * saw the lock change hands all the time dozes for longer: it would only disturb. */
 static int poll_and_doze(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
 {
 	uint64_t rest = pawl_wake_cost();
@@ -336,7 +370,7 @@ static int poll_and_doze(struct pawl_rwlock *l, const struct pawl_deadline *dead
 
 	if (poll(l, rest / (pawl_mutex_has_queue(&l->gate) ? 4 : 1), &stalled))
 		return 0;
-	for (naps = 0; naps < PAWL_RWLOCK_NAPS; naps++) {
+	for (naps = stalled ? 0 : FIRST_NAP; naps < PAWL_RWLOCK_NAPS; naps++) {
 		if (pawl_rwlock_doze(rest << naps, deadline))
 			return ETIMEDOUT;
 		if (stalled ? enter(l, false) : poll(l, rest / 2, &stalled))
@@ -425,26 +459,25 @@ void pawl_rwlock_read_end_(struct pawl_rwlock *l)
 	uint64_t seen;
 
 	if (slot == NULL) {
-		end_node(l);
+		if (pawl_rwlock_has_gate_(l)) /* and the unlock is code of before */
+			pawl_rwlock_leave_gate(l);
+		else
+			end_node(l);
 		return;
 	}
 	seen = pawl_load_relaxed(slot); /* Relaxed: our own */
 	if ((seen & PAWL_RWLOCK_NESTED) != 0) {
-		unnest(mine, slot);
+		unnest(l, mine, slot);
 		return;
 	}
 	empty(l, slot);
 	if ((seen & PAWL_RWLOCK_COUNTED) != 0)
 		count_out(l);
-	else if ((seen & PAWL_RWLOCK_GATED) != 0)
-		pawl_rwlock_leave_gate(l);
 }
 
 void pawl_rwlock_to_reader_(struct pawl_rwlock *l)
 {
-	/* Relaxed: writers learn it by [U]. */
-	pawl_fetch_add_relaxed(&l->word, PAWL_RWLOCK_READER);
-	note(l, free_slot(pawl_reads_mine(), l));
+	count_holder(l);
 	pawl_rwlock_write_end_(l);
 	pawl_rwlock_open_(l);
 }

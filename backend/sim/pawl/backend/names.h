@@ -109,6 +109,7 @@
 #define pawl_rwlock_read_try_	 sim_rwlock_read_try
 #define pawl_rwlock_read_until_	 sim_rwlock_read_until
 #define pawl_rwlock_read_end_	 sim_rwlock_read_end
+#define pawl_rwlock_look_	 sim_rwlock_look_now
 #define pawl_rwlock_write_slow_	 sim_rwlock_write_slow
 #define pawl_rwlock_drain_	 sim_rwlock_drain
 #define pawl_rwlock_write_try_	 sim_rwlock_write_try
