@@ -79,15 +79,25 @@ static const char *const written[] = {
 	"null, \"line\": 0, \"module\": \"m\"}], \"holder\": [{\"function\": \"main\", "
 	"\"file\": null, \"line\": 0, \"module\": \"m\"}]}]}], \"conds\": [], "
 	"\"timeline\": [[0.5, 0.1], [1, 0.4]], \"lost\": {\"locks\": 0}}",
-	"{\"schema\": 1, \"tool\": \"try\", \"context\": {\"command\": [\"pawl\","
-	"\"try\", \"--\", \"pigz\"]}, \"results\": ["
-	"{\"workload\": \"try\", \"lock\": \"glibc\", \"wall_s\": {\"samples\": [1, 2]},"
-	"\"cpu_s\": {\"samples\": [1, 2]}, \"context_switches\": {\"samples\": [3, 4]},"
-	"\"max_rss\": {\"samples\": [5, 6]}},"
-	"{\"workload\": \"try\", \"lock\": \"mutex\", \"acquisitions\": 5,"
-	"\"contended\": 1, \"better\": \"less\", \"metric\": {\"samples\": [1, 2]},"
-	"\"wall_s\": {\"samples\": [1, 2]}, \"cpu_s\": {\"samples\": [1, 2]}},"
-	"{\"workload\": \"try\", \"lock\": \"tas\", \"trouble\": \"exit status 3\"}]}",
+	"{\"schema\": 1, \"tool\": \"try\", \"context\": {\"pawl\": \"0\", "
+	"\"machine\": \"m\", \"cpu\": \"c\", \"cpus\": 2, \"kernel\": \"k\", "
+	"\"compiler\": \"cc\", \"date\": \"2026-01-02T03:04:05Z\", \"load\": 0.5, "
+	"\"command\": [\"pawl\", \"try\", \"--\", \"pigz\"]}, \"look\": null, "
+	"\"verdict\": {\"kind\": \"undecided\", \"sentence\": \"Undecided.\"}, "
+	"\"budget_s\": 60, \"spent_s\": 1, \"results\": [{\"workload\": \"try\", "
+	"\"lock\": \"glibc\", \"wall_s\": {\"median\": 2, \"low\": 1, \"high\": "
+	"2, \"confidence\": 0.5, \"samples\": [1, 2]}, \"cpu_s\": {\"median\": 2, "
+	"\"low\": 1, \"high\": 2, \"confidence\": 0.5, \"samples\": [1, 2]}, "
+	"\"context_switches\": {\"median\": 4, \"low\": 3, \"high\": 4, "
+	"\"confidence\": 0.5, \"samples\": [3, 4]}, \"max_rss\": {\"median\": 6, "
+	"\"low\": 5, \"high\": 6, \"confidence\": 0.5, \"samples\": [5, 6]}}, "
+	"{\"workload\": \"try\", \"lock\": \"mutex\", \"acquisitions\": 5, "
+	"\"contended\": 1, \"better\": \"less\", \"metric\": {\"median\": 2, "
+	"\"low\": 1, \"high\": 2, \"confidence\": 0.5, \"samples\": [1, 2]}, "
+	"\"wall_s\": {\"median\": 2, \"low\": 1, \"high\": 2, \"confidence\": "
+	"0.5, \"samples\": [1, 2]}, \"cpu_s\": {\"median\": 2, \"low\": 1, "
+	"\"high\": 2, \"confidence\": 0.5, \"samples\": [1, 2]}}, {\"workload\": "
+	"\"try\", \"lock\": \"tas\", \"trouble\": \"exit status 3\"}]}",
 };
 
 static json_t *seeds[SEEDS_MAX];

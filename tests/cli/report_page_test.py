@@ -7,7 +7,7 @@ import unittest
 
 import browser
 from command import ROOT, main
-from results import SIMULATED, ReportTest, result, simulated, waits
+from results import SIMULATED, ReportTest, figure, result, simulated, waits
 
 
 # Texts of a plot that meet, or leave it; as [label, text, text].
@@ -92,7 +92,7 @@ class InChromium(ReportTest):
                              machine="epyc-512")
                    for i, lock in enumerate(self.locks()) for threads in (1, 10, 100, 512)]
         tried = [dict(workload="try", lock=lock,
-                      **{key: {"samples": [v * (1 + (i + j) / 50) for j in range(7)]}
+                      **{key: figure([v * (1 + (i + j) / 50) for j in range(7)])
                          for key, v in (("wall_s", 1.5), ("cpu_s", 2.25),
                                         ("context_switches", 1e4), ("max_rss", 5e7))})
                  for i, lock in enumerate(("glibc", "mutex", "ttas+park", "hapax+park"))]

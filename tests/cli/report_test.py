@@ -7,7 +7,7 @@ import os
 import re
 
 from command import ROOT, main
-from results import CONTEXT, SIMULATED, ReportTest, result, simulated, spread
+from results import CONTEXT, SIMULATED, ReportTest, figure, result, simulated, spread
 
 HOSTILE = "<script>alert(1)</script>`touch owned`'\"\\"
 
@@ -134,7 +134,7 @@ class Pages(ReportTest):
         self.assert_in("<b>Invalidations</b>, an episode", page)
 
     def test_trials_are_plotted_and_troubles_told(self):
-        figures = {key: {"samples": [0.5, 0.6, 0.7]} for key in (
+        figures = {key: figure([0.5, 0.6, 0.7]) for key in (
             "wall_s", "cpu_s", "context_switches", "max_rss")}
         page = self.page(self.file(
             [dict(workload="try", lock="glibc", **figures),
@@ -147,16 +147,19 @@ class Pages(ReportTest):
             self.assertEqual(page.count(f"<figcaption><b>{title}</b>"), 1)
 
     def test_command_of_whatever_words(self):
-        for command in ([1], ["--"], ["--", 1], [None, "--", "pigz"], "pigz", {}):
-            self.page(self.file([dict(workload="try", lock="glibc")], tool="try",
-                                context=dict(CONTEXT, command=command)))
+        both = [dict(workload="try", lock=lock) for lock in ("glibc", "mutex")]
+        for command in (["--", "--"], ["try", "--"], ["--", "pigz"], ["", ""]):
+            self.page(self.file(both, tool="try", context=dict(CONTEXT, command=command)))
+        for command in ([1], ["--", 1], [None, "--", "pigz"], "pigz", {}):
+            self.file(both, tool="try", context=dict(CONTEXT, command=command))
+            self.assert_refused(["report", "r.json"], "is not as 'pawl try --json' writes it")
 
     def test_who_is_in_trouble_is_no_tie(self):
         """Though it was measured before: it is first in nothing, and worse than it was."""
-        good = [dict(workload="try", lock=lock, wall_s={"samples": [s] * 6})
+        good = [dict(workload="try", lock=lock, wall_s=figure([s] * 6))
                 for lock, s in (("glibc", 2), ("mutex", 1), ("tas", 1))]
         bad = good[:2] + [dict(good[2], trouble="exit status 3")]
-        more = {"tool": "try", "context": {"command": ["pawl", "try", "--", "pigz"]}}
+        more = {"tool": "try", "context": dict(CONTEXT, command=["pawl", "try", "--", "pigz"])}
         page = self.page(self.file(good, **more))
         self.assert_in("<p>the first 2 are too close to rank", page)
         page = self.page(self.file(bad, **more))

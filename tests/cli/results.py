@@ -10,6 +10,8 @@ CONTEXT = {"pawl": "0.1.0", "machine": "x86_64", "cpu": "A <b>CPU</b> & more", "
            "noise": {"load_before": 0.5, "load_after": 0.5, "steal_percent": 0, "governor": None}}
 SIMULATED = {"version": "0.1.0", "preset": "max", "machine": "m", "cpus": 512, "protocol": "mesi",
              "seed": 1, "runs": 3, "episodes": 10, "homes": "first-touch", "placement": "cores"}
+TRIED = {"look": None, "verdict": {"kind": "undecided", "sentence": "Undecided."},
+         "budget_s": 60, "spent_s": 1}
 
 
 def result(lock, threads, median, **more):
@@ -38,13 +40,19 @@ def spread(samples):
     return {"low": min(samples), "high": max(samples), "confidence": 0.96, "samples": samples}
 
 
+def figure(samples):
+    """As pawl try writes it."""
+    return dict(spread(samples), median=sorted(samples)[len(samples) // 2])
+
+
 def waits(p50):
     return {"p50": p50, "p99": 20 * p50, "p999": 400 * p50, "max": 8000 * p50}
 
 
 class ReportTest(CommandTest):
     def file(self, results, name="r.json", tool="bench", context=CONTEXT):
-        self.write(name, json.dumps({"schema": 1, "tool": tool, "context": context,
+        more = TRIED if tool == "try" else {}
+        self.write(name, json.dumps({"schema": 1, "tool": tool, "context": context, **more,
                                      "results": results}))
         return name
 
