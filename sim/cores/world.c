@@ -49,13 +49,20 @@ static uint64_t ask(struct request request)
 		if (!interrupt)
 			return answer;
 		interrupt = false;
+		machine.tasks[me].whole = false;
 		program->handler(program->context, me);
+		machine.tasks[me].whole = false;
 	}
 }
 
 int cores_thread(void)
 {
 	return current;
+}
+
+int cores_core(void)
+{
+	return current < 0 ? 0 : machine.tasks[current].core;
 }
 
 void cores_fail(enum verdict verdict, const char *format, ...)
@@ -193,6 +200,33 @@ static void fence_cpu(unsigned cpu, const void *site)
 		});
 }
 
+static void begin_sequence(void)
+{
+	if (current < 0)
+		return;
+	machine.tasks[current].whole = true;
+	if (machine_model == MODEL_WEAK)
+		views_light_fence(current, machine.tasks[current].core);
+}
+
+/* What begins and ends one is assembly, which binds the compiler as light fences do. */
+static bool end_sequence(uint64_t *p, uint64_t value, int order, const void *site)
+{
+	bool whole;
+
+	if (current < 0) {
+		world_write(p, value);
+		return true;
+	}
+	on_no_stack(p);
+	memory_note_writer(p, current);
+	whole = ask((struct request){REQUEST_COMMIT, order, 0, 0, p, value, 0, site}) !=
+		0;
+	if (machine_model == MODEL_WEAK)
+		views_light_fence(current, machine.tasks[current].core);
+	return whole;
+}
+
 static unsigned cpu(const void *site)
 {
 	if (current < 0)
@@ -304,6 +338,8 @@ static const struct sim_engine engine = {
 	.fence = fence,
 	.fence_cpu = fence_cpu,
 	.cpu = cpu,
+	.begin_sequence = begin_sequence,
+	.end_sequence = end_sequence,
 	.await = await,
 	.sleep = no_sleep,
 	.wake = wake,
