@@ -190,6 +190,11 @@ bool pawl_os_barrier(void)
 	return sim_heavy_fence();
 }
 
+bool pawl_os_barrier_restart(void)
+{
+	return sim_heavy_fence();
+}
+
 bool pawl_os_barrier_cpu(unsigned cpu)
 {
 	return sim_heavy_fence_cpu(cpu);
@@ -222,6 +227,14 @@ void pawl_lease_bind(struct pawl_lease_handle *h)
 
 	h->fenced = !sim_membarrier_works;
 	h->told = h->fenced || sim_leases_by_thread ? &nowhere : NULL;
+}
+
+bool sim_sequences;
+
+uint64_t pawl_lease_sequence_word(const struct pawl_lease_handle *h)
+{
+	(void)h;
+	return sim_sequences;
 }
 
 void pawl_lease_mode_forget(void)

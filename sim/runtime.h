@@ -23,6 +23,8 @@ void sim_rwlock_leave(void *l);
 extern bool sim_barriers_aimed;
 /* Whether leases are bound to threads, wherever they run. */
 extern bool sim_leases_by_thread;
+/* Whether threads may use restartable sequences. */
+extern bool sim_sequences;
 
 /* What the clock shows, to the caller; NULL: always 0. */
 extern uint64_t (*sim_clock)(void);

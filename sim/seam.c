@@ -82,6 +82,16 @@ unsigned sim_cpu(void)
 	return sim_engine->cpu(SITE);
 }
 
+void sim_sequence_begin(void)
+{
+	sim_engine->begin_sequence();
+}
+
+bool sim_sequence_end(uint64_t *p, uint64_t value, int order)
+{
+	return sim_engine->end_sequence(p, value, order, SITE);
+}
+
 uint64_t sim_await(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t to,
 		   int order)
 {

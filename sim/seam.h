@@ -70,6 +70,11 @@ struct sim_engine {
 	 * runs on. NULL where threads have no CPUs: any may run there. */
 	void (*fence_cpu)(unsigned cpu, const void *site);
 	unsigned (*cpu)(const void *site);
+	/* A restartable sequence: the store that ends it, false if the thread was
+	 * preempted, moved or interrupted in between, or a barrier came by. NULL where
+	 * threads have no CPUs. */
+	void (*begin_sequence)(void);
+	bool (*end_sequence)(uint64_t *p, uint64_t value, int order, const void *site);
 	/* Returns the value that ended the wait. */
 	uint64_t (*await)(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t to,
 			  int order, const void *site);
@@ -120,6 +125,8 @@ extern bool (*sim_refuses)(void);
 bool sim_heavy_fence(void);
 bool sim_heavy_fence_cpu(unsigned cpu);
 unsigned sim_cpu(void);
+void sim_sequence_begin(void);
+bool sim_sequence_end(uint64_t *p, uint64_t value, int order);
 uint64_t sim_await(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t to,
 		   int order);
 bool sim_sleep(const uint64_t *p, uint64_t expected, bool timed);

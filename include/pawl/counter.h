@@ -6,8 +6,8 @@
  * Avoid it   where each addition must be told the sum.
  * Source     as shards.h.
  * Departs    as shards.h.
- * Cost       LEASED: that of a section of shards.h; ATOMIC: 1 RMW. Reading: a
- *            line for each CPU that was ever busy.
+ * Cost       LEASED: a restartable sequence, or else a section of shards.h; ATOMIC:
+ *            1 RMW. Reading: a line for each CPU that was ever busy.
  * State      The count is the sum of the values of all shards, leased and shared.
  * Order      [V] pairs with [W]: a frozen look that sees an addition on the shared
  *            side sees whatever came into use before it.
@@ -50,7 +50,9 @@ int64_t pawl_counter_sum(struct pawl_counter *c);
  */
 bool pawl_counter_exact(struct pawl_counter *c, uint64_t ns, int64_t *sum);
 
-/* Slow path of add. */
+/* Slow paths of add: where a sequence has failed; on the shared side. */
+void pawl_counter_add_slow_(struct pawl_counter *c, uint64_t n)
+	__attribute__((cold, noinline));
 void pawl_counter_add_shared_(struct pawl_counter *c, uint64_t n)
 	__attribute__((cold, noinline));
 
@@ -62,19 +64,14 @@ void pawl_counter_add_shared_(struct pawl_counter *c, uint64_t n)
 /* Async-signal-safe, as pawl_counter_sum is, also as a thread's first use of this library. */
 static inline void pawl_counter_add(struct pawl_counter *c, int64_t n)
 {
-	struct pawl_lease_handle *h = pawl_lease_self();
-	struct pawl_counter_shard *s = (struct pawl_counter_shard *)pawl_shards_enter(
-		&c->shards, h);
+	uint64_t where = pawl_sequence_where();
+	struct pawl_counter_shard *s;
 
+	if (__builtin_expect(where != 0, true) &&
+	    __builtin_expect(pawl_sequence_add(where, &c->shards.own, (uint64_t)n), true))
+		return;
 	/* Relaxed, here and below: the lease, or the swap, sees to it that no addition
 	 * is lost; sums promise no more. */
-	if (__builtin_expect(s != NULL, true)) {
-		uint64_t value = pawl_load_relaxed(&s->value);
-
-		pawl_store_relaxed(&s->value, value + (uint64_t)n); /* Relaxed. */
-		pawl_shards_exit(&c->shards, &s->base, h);
-		return;
-	}
 	if (!c->shards.leased) {
 		uint64_t seen;
 
@@ -83,8 +80,21 @@ static inline void pawl_counter_add(struct pawl_counter *c, int64_t n)
 		seen = pawl_load_relaxed(&s->value);
 		if (pawl_cas_relaxed(&s->value, seen, seen + (uint64_t)n))
 			return;
+		pawl_counter_add_shared_(c, (uint64_t)n);
+	} else if (PAWL_SEQUENCES) {
+		pawl_counter_add_slow_(c, (uint64_t)n);
+	} else {
+		struct pawl_lease_handle *h = pawl_lease_self();
+
+		s = (struct pawl_counter_shard *)pawl_shards_enter(&c->shards, h);
+		if (__builtin_expect(s == NULL, false)) {
+			pawl_counter_add_shared_(c, (uint64_t)n);
+			return;
+		}
+		/* Relaxed, both: as above. */
+		pawl_store_relaxed(&s->value, pawl_load_relaxed(&s->value) + (uint64_t)n);
+		pawl_shards_exit(&c->shards, &s->base, h);
 	}
-	pawl_counter_add_shared_(c, (uint64_t)n);
 }
 
 #endif /* PAWL_COUNTER_H */

@@ -35,6 +35,10 @@
  *       an exited thread left, and its leases with it.
  *   I7  While a claim is PAWL_LEASE_NO_CLAIM its owner enters nothing without
  *       the slow path.
+ *   I8  LEASED(c, anybody) is written by who is inside LEASED(c, x), as it leaves.
+ *       Then sequences that have seen it, on c, may change what it guards: they end
+ *       unless their thread is preempted, moved, or restarted by a barrier on c. So
+ *       LIMBO(c, anybody) is settled as in I4, without a flag to look at.
  *
  * Order      [F] pairs with the look at the flag, [K], in the runtime's lease.c:
  *            who sees the flag changed sees the section that ended before.
@@ -72,6 +76,12 @@ enum pawl_lease_state {
 #define PAWL_LEASE_VERSION_ONE ((uint64_t)4 << PAWL_LEASE_STATE_SHIFT)
 #define PAWL_LEASE_BINDING     (PAWL_LEASE_VERSION_ONE - 1) /* all but the version */
 #define PAWL_LEASE_NO_CLAIM    (~PAWL_LEASE_BINDING)	    /* no binding equals it */
+
+/* A lessee that is no handle: whoever runs on the lease's CPU, by restartable sequences
+ * (I8). State and lessee of a word; and what they are then. */
+#define PAWL_LEASE_ANYBODY  0xfffe
+#define PAWL_LEASE_WHOSE    0x3000ffff
+#define PAWL_LEASE_ANYBODYS 0x1000fffe
 
 /* What leases are bound to. */
 enum pawl_lease_mode {
@@ -174,6 +184,13 @@ void pawl_lease_open(struct pawl_lease *l);
 int pawl_lease_choose(enum pawl_lease_mode mode);
 /* The mode, which is fixed from now on. */
 enum pawl_lease_mode pawl_lease_mode(void);
+/*
+ * Whether the short operations of counter.h, idalloc.h and pool.h are restartable
+ * sequences in this process, and need no lease as long as nothing is in the way. So it
+ * is if PAWL_LEASE_SEQUENCES is "yes", in the modes CPU and CID, where the system can end
+ * them by a barrier (Linux 5.10).
+ */
+bool pawl_lease_sequences(void);
 /* Its name, as in PAWL_LEASE_MODE. */
 const char *pawl_lease_mode_name(enum pawl_lease_mode mode);
 
@@ -189,7 +206,7 @@ void pawl_lease_get_stats(struct pawl_lease_stats *stats);
 #endif
 
 /*
- * This thread's handle. Threads past their exit, and those beyond the 65,535th at
+ * This thread's handle. Threads past their exit, and those beyond the 65,534th at
  * one time, get one with which everything is refused as NESTED.
  */
 static inline struct pawl_lease_handle *pawl_lease_self(void)

@@ -25,7 +25,8 @@
  *   I1  Plain data of a shard is touched only with its lease held.
  *   I2  Whoever leaves a shard whose `used` is 0 sets it, and, with the lease still
  *       held, notes that the shard is in use; each round of maintenance clears it.
- *       So a shard that is left is one that maintenance knows of.
+ *       So a shard that is left is one that maintenance knows of. A sequence does not
+ *       set it, so maintenance also makes the shard nobody's, if it was anybody's.
  *   I3  enter makes at most PAWL_SHARDS_YIELDS yields and one barrier, and waits
  *       for nothing: whoever stops for ever inside stops nobody else.
  *   I4  Whoever changes several words of a shared shard, or has things that are in
@@ -42,6 +43,34 @@
 
 #include <pawl/lease.h>
 #include <pawl/thread.h>
+
+/* Of shards that sequences work on: where their data begins, the size of a counter's
+ * and of a stack of slots as a power of 2, and how many slots that has room for. Plain
+ * numbers, for assembly. */
+#define PAWL_SHARD_FIRST   16
+#define PAWL_COUNTER_SHIFT 8
+#define PAWL_SLOTS_SHIFT   9
+#define PAWL_SLOTS_ROOM	   64
+
+/*
+ * Restartable sequences, where the system and the CPU have them; the back end supplies,
+ * in pawl/backend/sequence.h:
+ *   PAWL_SEQUENCES        whether this code has any; pawl/counter.h and slots.h ask
+ *   pawl_sequence_where() to be passed on, and not 0, or there is nothing to be done by
+ *                         sequences now
+ *   pawl_sequence_granted()
+ *                         whether that is so for this thread, whatever this code has
+ *   pawl_sequence_add(where, own, n)
+ *                         adds n to the first word of the shard at *own that is this
+ *                         CPU's, if that is LEASED to anybody (I8 of lease.h)
+ *   pawl_sequence_pop(where, own)
+ *                         takes a slot from the stack in such a shard: a count, which is
+ *                         stored last, and the slots behind it; UINT32_MAX if it cannot
+ *   pawl_sequence_push(where, own, slot)
+ *                         puts one there
+ * What fails has done nothing. None of them repeats anything.
+ */
+#include <pawl/backend/sequence.h>
 
 enum {
 	PAWL_SHARDS_YIELDS = 4,	   /* to a hostage, before we go elsewhere */

@@ -10,8 +10,8 @@
  *            of the free list, Treiber, IBM RJ 5118, 1986.
  * Departs    from them: slots are numbers, so that a list's head has room for a
  *            tag of 31 bits beside it; and there is a depot behind the shards.
- * Cost       LEASED: that of a section of shards.h; ATOMIC: 1 RMW; 4 bytes a
- *            slot, and 8 more with ATOMIC, where it has been used.
+ * Cost       LEASED: a restartable sequence, or else a section of shards.h; ATOMIC:
+ *            1 RMW; 4 bytes a slot, and 8 more with ATOMIC, where it has been used.
  *
  * State      A free slot is in exactly one place (I1): a shard, or the depot.
  *
@@ -43,9 +43,9 @@
 #include <pawl/shards.h>
 
 enum {
-	PAWL_SLOTS_CACHE = 64,	       /* in a shard at most */
-	PAWL_SLOTS_BATCH = 32,	       /* between shard and depot at a time */
-	PAWL_SLOTS_PATIENCE_MS = 1000, /* before slots count as lost with a thread */
+	PAWL_SLOTS_CACHE = PAWL_SLOTS_ROOM, /* in a shard at most */
+	PAWL_SLOTS_BATCH = 32,		    /* between shard and depot at a time */
+	PAWL_SLOTS_PATIENCE_MS = 1000,	    /* before slots count as lost with a thread */
 };
 
 #define PAWL_SLOTS_NONE	    UINT32_MAX
@@ -110,6 +110,11 @@ uint32_t pawl_slots_get_slow_(struct pawl_slots *a, struct pawl_slots_shard *s,
 	__attribute__((cold, noinline));
 void pawl_slots_put_slow_(struct pawl_slots *a, uint32_t slot, struct pawl_slots_shard *s,
 			  struct pawl_lease_handle *h) __attribute__((cold, noinline));
+
+/* The same where a sequence has failed. */
+uint32_t pawl_slots_get_otherwise_(struct pawl_slots *a) __attribute__((cold, noinline));
+void pawl_slots_put_otherwise_(struct pawl_slots *a, uint32_t slot)
+	__attribute__((cold, noinline));
 
 #pragma GCC visibility pop
 #ifdef __cplusplus
@@ -190,26 +195,17 @@ static inline bool pawl_slots_push_(struct pawl_slots *a, uint32_t slot)
 	return false;
 }
 
-/*
- * Returns a slot that nobody else holds, or PAWL_SLOTS_NONE if all are held, or were
- * one by one while it looked. Makes system calls in slow paths only. It waits for
- * nobody while there are slots in reach; then for those who are in the middle of a
- * get, a put or a trim, PAWL_SLOTS_PATIENCE_MS at most: what a thread has that is
- * stopped there for longer counts as held. In a signal handler that interrupted a
- * get, a put or a trim of its own thread only slots in the depot are in reach.
- */
-static inline uint32_t pawl_slots_get(struct pawl_slots *a)
+/* LEASED, by a lease. */
+
+static inline uint32_t pawl_slots_get_leased_(struct pawl_slots *a)
 {
 	struct pawl_lease_handle *h = pawl_lease_self();
 	struct pawl_slots_shard *s = pawl_slots_enter_(a, h);
 	uint64_t n;
 	uint32_t slot;
 
-	if (__builtin_expect(s == NULL, false)) {
-		if (!a->shards.leased && pawl_slots_pop_(a, &slot))
-			return slot;
+	if (__builtin_expect(s == NULL, false))
 		return pawl_slots_get_slow_(a, NULL, h);
-	}
 	/* Relaxed: the lease orders it. */
 	n = pawl_load_relaxed(&s->state);
 	if (__builtin_expect(n == 0, false))
@@ -220,16 +216,14 @@ static inline uint32_t pawl_slots_get(struct pawl_slots *a)
 	return slot;
 }
 
-/* Gives back a slot that the caller holds. Otherwise as get. */
-static inline void pawl_slots_put(struct pawl_slots *a, uint32_t slot)
+static inline void pawl_slots_put_leased_(struct pawl_slots *a, uint32_t slot)
 {
 	struct pawl_lease_handle *h = pawl_lease_self();
 	struct pawl_slots_shard *s = pawl_slots_enter_(a, h);
 	uint64_t n;
 
 	if (__builtin_expect(s == NULL, false)) {
-		if (a->shards.leased || !pawl_slots_push_(a, slot))
-			pawl_slots_put_slow_(a, slot, NULL, h);
+		pawl_slots_put_slow_(a, slot, NULL, h);
 		return;
 	}
 	/* Relaxed: the lease orders it. */
@@ -241,6 +235,52 @@ static inline void pawl_slots_put(struct pawl_slots *a, uint32_t slot)
 	s->slot[n] = slot;
 	pawl_store_release(&s->state, n + 1); /* [C] */
 	pawl_shards_exit(&a->shards, &s->base, h);
+}
+
+/*
+ * Returns a slot that nobody else holds, or PAWL_SLOTS_NONE if all are held, or were
+ * one by one while it looked. Makes system calls in slow paths only. It waits for
+ * nobody while there are slots in reach; then for those who are in the middle of a
+ * get, a put or a trim, PAWL_SLOTS_PATIENCE_MS at most: what a thread has that is
+ * stopped there for longer counts as held. In a signal handler that interrupted a
+ * get, a put or a trim of its own thread only slots in the depot are in reach.
+ */
+static inline uint32_t pawl_slots_get(struct pawl_slots *a)
+{
+	uint64_t where = pawl_sequence_where();
+	uint32_t slot;
+
+	if (__builtin_expect(where != 0, true)) {
+		slot = pawl_sequence_pop(where, &a->shards.own);
+		if (__builtin_expect(slot != PAWL_SLOTS_NONE, true))
+			return slot;
+	}
+	if (!a->shards.leased) {
+		if (pawl_slots_pop_(a, &slot))
+			return slot;
+		return pawl_slots_get_slow_(a, NULL, pawl_lease_self());
+	}
+	if (PAWL_SEQUENCES)
+		return pawl_slots_get_otherwise_(a);
+	return pawl_slots_get_leased_(a);
+}
+
+/* Gives back a slot that the caller holds. Otherwise as get. */
+static inline void pawl_slots_put(struct pawl_slots *a, uint32_t slot)
+{
+	uint64_t where = pawl_sequence_where();
+
+	if (__builtin_expect(where != 0, true) &&
+	    __builtin_expect(pawl_sequence_push(where, &a->shards.own, slot), true))
+		return;
+	if (!a->shards.leased) {
+		if (!pawl_slots_push_(a, slot))
+			pawl_slots_put_slow_(a, slot, NULL, pawl_lease_self());
+	} else if (PAWL_SEQUENCES) {
+		pawl_slots_put_otherwise_(a, slot);
+	} else {
+		pawl_slots_put_leased_(a, slot);
+	}
 }
 
 #endif /* PAWL_SLOTS_H */

@@ -4,6 +4,8 @@
  * built anew, with the header it includes, for each mutant of that header. What
  * a section touches goes through the seam, and so through the store buffers;
  * plain fields are ghosts, which all cores see at once.
+ *
+ * Long: one scene checks what the others leave.
  */
 #include "outside.h"
 
@@ -18,8 +20,16 @@
 
 enum { LEASES = 2, NOBODY = -1 };
 
+/* As a counter's, on which sequences work. */
+struct count {
+	struct pawl_lease lease;
+	uint64_t used, value;
+	char apart[(1 << PAWL_COUNTER_SHIFT) - 24];
+};
+
 struct shared {
 	struct pawl_lease leases[LEASES];
+	char *counts;		   /* of each CPU */
 	uint64_t counters[LEASES]; /* of sections */
 	uint64_t spare;		   /* pool: a set of ids, atomic */
 	/* Ghosts. */
@@ -37,6 +47,7 @@ struct scene {
 	bool starts_free; /* else thread 0 has had the lease already, on CPU 0 */
 	bool inherited;	  /* thread 0 is inside, and the parent was draining it */
 	bool has_pool;
+	bool sequences;
 	bool other_poisoned;			  /* the second lease */
 	void (*handler)(void *check, int thread); /* interrupts thread 0 */
 };
@@ -418,6 +429,127 @@ static void pool_finished(void *check)
 			   (unsigned long long)s->spare, (unsigned long long)used);
 }
 
+/*
+ * sequence: each CPU has a count, added to by sequences; who finds one cut short takes
+ * the lease, and makes it everybody's again. Under a lease the count is what it
+ * should be: no sequence has come in, and none is missing.
+ */
+static struct count *count_of(struct shared *s, int i)
+{
+	return (struct count *)(void *)s->counts + i;
+}
+
+static void look_at_count(struct shared *s, int i, uint64_t more)
+{
+	struct count *count = count_of(s, i);
+	uint64_t seen;
+
+	enter(s, i);
+	seen = sim_load(&count->value, SIM_RELAXED);
+	if (seen != s->sections[i])
+		cores_fail(VERDICT_STALE, "thread %d finds a count of %llu, not %llu",
+			   cores_thread(), (unsigned long long)seen,
+			   (unsigned long long)s->sections[i]);
+	if (more > 0) {
+		sim_store(&count->value, seen + more, SIM_RELAXED);
+		s->sections[i] = seen + more;
+	}
+	leave(s, i);
+}
+
+/* By a sequence, of whose shard nothing is known here but that one is right. */
+static bool add_by_sequence(struct shared *s)
+{
+	uint64_t where = pawl_sequence_where();
+	int i;
+
+	if (where == 0 || !pawl_sequence_add(where, &s->counts, 1))
+		return false;
+	i = cores_core();
+	if (s->holders[i] != NOBODY)
+		cores_fail(VERDICT_EXCLUSION,
+			   "a sequence of thread %d ends while thread %d is inside",
+			   cores_thread(), s->holders[i]);
+	s->sections[i]++;
+	return true;
+}
+
+static void add_to_count(struct shared *s)
+{
+	struct pawl_lease_handle *h = pawl_lease_self();
+	int i;
+
+	if (add_by_sequence(s))
+		return;
+	i = (int)pawl_lease_id();
+	if (pawl_lease_seize(&count_of(s, i)->lease, h) != PAWL_LEASE_OK)
+		return;
+	look_at_count(s, i, 1);
+	pawl_lease_share(&count_of(s, i)->lease, h, (uint64_t)i);
+	pawl_lease_release(&count_of(s, i)->lease, h);
+}
+
+static void sequence_thread(void *check, int thread)
+{
+	struct lease_check *c = check;
+	int k;
+
+	(void)thread;
+	for (k = 0; k < c->episodes; k++)
+		add_to_count(c->shared);
+}
+
+/* The second thread wants the first CPU's count to itself, wherever it is. */
+static void sequence_seize_thread(void *check, int thread)
+{
+	struct lease_check *c = check;
+	struct shared *s = c->shared;
+	struct pawl_lease_handle *h = pawl_lease_self();
+
+	if (thread != 1) {
+		sequence_thread(check, thread);
+		return;
+	}
+	if (pawl_lease_seize(&count_of(s, 0)->lease, h) != PAWL_LEASE_OK)
+		return;
+	look_at_count(s, 0, 0);
+	pawl_lease_release(&count_of(s, 0)->lease, h);
+}
+
+static void sequence_drain_thread(void *check, int thread)
+{
+	struct lease_check *c = check;
+	struct shared *s = c->shared;
+
+	if (thread != 1) {
+		sequence_thread(check, thread);
+		return;
+	}
+	pawl_lease_unshare(&count_of(s, 0)->lease);
+	if (pawl_lease_drain(&count_of(s, 0)->lease, 1)) {
+		look_at_count(s, 0, 0);
+		pawl_lease_open(&count_of(s, 0)->lease);
+	}
+}
+
+static void sequence_poll_thread(void *check, int thread)
+{
+	struct lease_check *c = check;
+	struct shared *s = c->shared;
+
+	if (thread != 1) {
+		sequence_thread(check, thread);
+		return;
+	}
+	pawl_lease_break(&count_of(s, 0)->lease);
+	pawl_lease_poll();
+	if (pawl_lease_acquire(&count_of(s, 0)->lease, pawl_lease_self()) !=
+	    PAWL_LEASE_OK)
+		return;
+	look_at_count(s, 0, 0);
+	pawl_lease_release(&count_of(s, 0)->lease, pawl_lease_self());
+}
+
 /* Setting up. */
 
 static void show_word(uint64_t word, char *to, size_t size)
@@ -439,6 +571,11 @@ static void set_up(void *check)
 	int i;
 
 	c->shared = s;
+	s->counts = cores_allocate(LEASES * sizeof(struct count), 64);
+	cores_label(&count_of(s, 0)->lease, 8, "lease 0", show_word);
+	cores_label(&count_of(s, 1)->lease, 8, "lease 1", show_word);
+	cores_label(&count_of(s, 0)->value, 8, "count 0", NULL);
+	cores_label(&count_of(s, 1)->value, 8, "count 1", NULL);
 	for (i = 0; i < LEASES; i++)
 		s->holders[i] = NOBODY;
 	if (c->scene->has_pool) {
@@ -461,6 +598,11 @@ static void prepare(void *check, int thread)
 	struct pawl_lease_handle *h = pawl_lease_self();
 
 	cores_label(&h->flag, sizeof(h->flag), names[thread], NULL);
+	if (c->scene->sequences) {
+		if (thread == 0)
+			add_to_count(c->shared); /* everybody's from now on */
+		return;
+	}
 	if (thread == 0 && !c->scene->starts_free) {
 		acquire(c->shared, 0);
 		if (c->scene->inherited)
@@ -498,9 +640,10 @@ OUTSIDE static void check(const struct scenario *scenario, int threads, int epis
 	sim_membarrier_works = scene->mode != FENCED;
 	sim_barriers_aimed = scene->mode == BY_CPU;
 	sim_leases_by_thread = scene->mode == BY_THREAD;
+	sim_sequences = scene->sequences;
 	cores_explore(&program, options, result);
 	sim_membarrier_works = sim_barriers_aimed = true;
-	sim_leases_by_thread = false;
+	sim_leases_by_thread = sim_sequences = false;
 }
 
 const struct lock_type lease_types[] = {
@@ -508,24 +651,25 @@ const struct lock_type lease_types[] = {
 	{.name = NULL},
 };
 
-static const struct scene takeover = {.core = {2, 2, 3, 1, true, check},
-				      .starts_free = true},
-			  by_cpu = {.core = {2, 1, 2, 2, false, check}},
-			  seizing = {.core = {2, 1, 2, 2, true, check}},
-			  by_cid = {.core = {2, 1, 2, 2, true, check}, .mode = BY_CID},
-			  by_thread = {.core = {2, 1, 3, 1, false, check},
-				       .mode = BY_THREAD},
-			  fenced = {.core = {2, 1, 3, 1, false, check}, .mode = FENCED},
-			  interrupted = {.core = {2, 1, 2, 2, true, check},
-					 .handler = handler},
-			  breaking = {.core = {2, 1, 3, 1, true, check}},
-			  inherited = {.core = {2, 1, 3, 1, false, check},
-				       .inherited = true},
-			  meeting = {.core = {3, 1, 3, 1, true, check}},
-			  other = {.core = {2, 1, 2, 1, false, check},
-				   .mode = BY_THREAD,
-				   .other_poisoned = true},
-			  pool = {.core = {2, 1, 2, 2, true, check}, .has_pool = true};
+static const struct scene
+	takeover = {.core = {2, 2, 3, 1, true, check}, .starts_free = true},
+	by_cpu = {.core = {2, 1, 2, 2, false, check}},
+	seizing = {.core = {2, 1, 2, 2, true, check}},
+	by_cid = {.core = {2, 1, 2, 2, true, check}, .mode = BY_CID},
+	by_thread = {.core = {2, 1, 3, 1, false, check}, .mode = BY_THREAD},
+	fenced = {.core = {2, 1, 3, 1, false, check}, .mode = FENCED},
+	interrupted = {.core = {2, 1, 2, 2, true, check}, .handler = handler},
+	breaking = {.core = {2, 1, 3, 1, true, check}},
+	inherited = {.core = {2, 1, 3, 1, false, check}, .inherited = true},
+	meeting = {.core = {3, 1, 3, 1, true, check}},
+	other = {.core = {2, 1, 2, 1, false, check},
+		 .mode = BY_THREAD,
+		 .other_poisoned = true},
+	sequence = {.core = {2, 1, 2, 2, true, check}, .sequences = true},
+	sequence_all = {.core = {2, 1, 2, 2, true, check},
+			.mode = BY_CID,
+			.sequences = true},
+	pool = {.core = {2, 1, 2, 2, true, check}, .has_pool = true};
 
 const struct scenario lease_scenarios[] = {
 	{"once", "the lease of another core is broken, each comes once", 2, 2, 1, 1,
@@ -559,5 +703,17 @@ const struct scenario lease_scenarios[] = {
 	 set_up, exit_thread, exit_finished, 0, false, false, &seizing.core},
 	{"pool", "ids in two shards and a spare one are never in two places", 1, 0, 0, 1,
 	 always, passes, set_up, pool_thread, pool_finished, 0, false, false, &pool.core},
+	{"sequence", "restartable sequences, and leases where one is cut short", 1, 0, 0,
+	 1, always, passes, set_up, sequence_thread, NULL, 0, false, false,
+	 &sequence.core},
+	{"sequence-seize", "one takes the lease of a CPU where sequences run", 2, 0, 0, 1,
+	 always, passes, set_up, sequence_seize_thread, NULL, 0, false, false,
+	 &sequence.core},
+	{"sequence-all", "the same by barriers to all", 2, 0, 0, 1, always, passes,
+	 set_up, sequence_seize_thread, NULL, 0, false, false, &sequence_all.core},
+	{"sequence-drain", "one keeps sequences out for a while", 2, 0, 0, 1, always,
+	 passes, set_up, sequence_drain_thread, NULL, 0, false, false, &sequence.core},
+	{"sequence-poll", "a break and a poll where sequences run", 2, 0, 0, 1, always,
+	 passes, set_up, sequence_poll_thread, NULL, 0, false, false, &sequence.core},
 	{.name = NULL},
 };

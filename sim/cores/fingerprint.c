@@ -36,8 +36,9 @@ uint64_t machine_hash(uint64_t seed)
 	for (t = 0; t < CORES_MAX_THREADS; t++) {
 		const struct task *task = &machine.tasks[t];
 
-		sum += mix((uint64_t)(uint8_t)task->core | (uint64_t)task->interrupted
-								   << 8,
+		sum += mix((uint64_t)(uint8_t)task->core |
+				   (uint64_t)task->interrupted << 8 |
+				   (uint64_t)task->whole << 9,
 			   place++);
 		sum += machine_hash_words(place++, (const uint64_t *)&task->request,
 					  sizeof(task->request) / sizeof(uint64_t));

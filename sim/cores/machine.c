@@ -8,7 +8,8 @@
  * migrates leaves nothing behind in a buffer: the kernel passes a full barrier
  * on every switch, as membarrier(2) requires of it. A heavy fence empties the
  * buffer of each core that it is aimed at, each at a moment of its own between
- * call and return. A light fence, which binds the compiler alone, is no step:
+ * call and return, and cuts the sequence short that a thread is in there. So does a
+ * switch, or a signal. A light fence, which binds the compiler alone, is no step:
  * requests are made in the order of the program anyway.
  *
  * With weak memory there are views in place of buffers (views.h): a step reads any
@@ -39,6 +40,8 @@
  *       none: whether a barrier finds it there matters.
  *
  * A sleep that has a time ends by itself whenever it likes; one that has none does not.
+ *
+ * Long: all that a step may be is here, and its listing must match its doing.
  */
 #include "world.h"
 
@@ -157,8 +160,8 @@ static int add_run(struct choice *choices, int count, int thread, int core)
 	if ((r->kind == REQUEST_AWAIT || r->kind == REQUEST_SLEEP) &&
 	    !world_wait_is_over(r, view_from(core, r->word)))
 		return count;
-	if (r->kind == REQUEST_STORE && core == task->core &&
-	    machine.cores[core].count == BUFFER_SIZE)
+	if ((r->kind == REQUEST_STORE || r->kind == REQUEST_COMMIT) &&
+	    core == task->core && machine.cores[core].count == BUFFER_SIZE)
 		return count;
 	if (r->kind == REQUEST_BARRIER) {
 		for (c = 0; c < program->cpus; c++) {
@@ -251,8 +254,9 @@ static int add_runs(struct choice *choices, int count, int thread)
 	}
 	if (task->core >= 0)
 		count = add(choices, count, thread, task->core);
-	if (program->pinned || (task->core >= 0 && kind != REQUEST_CPU &&
-				kind != REQUEST_STORE && machine_model != MODEL_WEAK))
+	if (program->pinned ||
+	    (task->core >= 0 && kind != REQUEST_CPU && kind != REQUEST_STORE &&
+	     kind != REQUEST_COMMIT && machine_model != MODEL_WEAK))
 		return count; /* M3 */
 	for (c = 0; c < program->cpus; c++)
 		if (c != task->core)
@@ -354,10 +358,18 @@ int machine_runs(const struct choice *choice)
 
 /* Making it happen. */
 
+/* A sequence of this thread is over, without its last store. */
+static void cut_short(int thread)
+{
+	if (thread >= 0)
+		machine.tasks[thread].whole = false;
+}
+
 static void move(int thread, int to)
 {
 	struct task *task = &machine.tasks[thread];
 
+	cut_short(thread);
 	if (task->core >= 0) {
 		drain(&machine.cores[task->core]);
 		machine.cores[task->core].thread = -1;
@@ -368,6 +380,7 @@ static void move(int thread, int to)
 
 		if (core->thread >= 0) {
 			machine.tasks[core->thread].core = -1;
+			cut_short(core->thread);
 			views_interrupt(core->thread);
 		}
 		drain(core);
@@ -388,12 +401,16 @@ static bool reach(struct request *r, int core)
 	drain(&machine.cores[core]);
 	if (machine.cores[core].thread >= 0)
 		views_interrupt(machine.cores[core].thread);
+	if ((r->behind >> core & 1) != 0)
+		cut_short(machine.cores[core].thread);
 	r->behind &= ~(1u << core);
 	if (machine_naive)
 		return false;
 	for (c = 0; c < program->cpus; c++)
-		if (!is_busy(c))
-			r->behind &= ~(1u << c); /* M4 */
+		if (!is_busy(c) && (r->behind >> c & 1) != 0) { /* M4 */
+			cut_short(machine.cores[c].thread);
+			r->behind &= ~(1u << c);
+		}
 	return r->behind == 0;
 }
 
@@ -412,6 +429,12 @@ static bool serve(struct task *task, int more, uint64_t *answer)
 	case REQUEST_SLEEP:
 		*answer = view_from(task->core, r->word);
 		return true;
+	case REQUEST_COMMIT:
+		*answer = task->whole;
+		task->whole = false;
+		if (*answer == 0)
+			return true;
+		/* fallthrough */
 	case REQUEST_STORE:
 		core->buffer[core->count].word = r->word;
 		core->buffer[core->count++].value = r->value;
@@ -466,6 +489,12 @@ static bool serve_weakly(struct task *task, int more, uint64_t *answer)
 	case REQUEST_CPU:
 		*answer = (uint64_t)more;
 		break;
+	case REQUEST_COMMIT:
+		*answer = task->whole;
+		task->whole = false;
+		if (*answer == 0)
+			break;
+		/* fallthrough */
 	case REQUEST_STORE:
 		if (!program->stores_race && views.alone == 0 &&
 		    views_oldest(me, r->word) != views_newest(r->word))

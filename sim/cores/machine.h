@@ -30,7 +30,8 @@ enum request_kind {
 	REQUEST_CPU,
 	REQUEST_COIN,
 	REQUEST_FORK,
-	REQUEST_NONE, /* it has returned */
+	REQUEST_COMMIT, /* the store that ends a sequence, if it is whole */
+	REQUEST_NONE,	/* it has returned */
 };
 
 /* What a thread will do in its next step. */
@@ -47,6 +48,7 @@ struct request {
 struct task {
 	int8_t core; /* -1: preempted, or has not run yet */
 	bool interrupted;
+	bool whole; /* in a sequence, and nothing has come in between */
 	uint64_t serial;
 	char *arena; /* what it allocates next */
 	struct request request;

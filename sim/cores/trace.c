@@ -44,7 +44,7 @@ static void tell_request(FILE *out, const struct request *r, const struct choice
 	if (r->word != NULL) {
 		memory_show_place(r->word, place, sizeof(place));
 		memory_show_value(r->word,
-				  r->kind == REQUEST_STORE
+				  r->kind == REQUEST_STORE || r->kind == REQUEST_COMMIT
 					  ? r->value
 					  : machine_view(choice, r->word),
 				  value, sizeof(value));
@@ -53,6 +53,13 @@ static void tell_request(FILE *out, const struct request *r, const struct choice
 	case REQUEST_LOAD:
 		fprintf(out, "load  %s: %s", place, value);
 		break;
+	case REQUEST_COMMIT:
+		if (!machine.tasks[choice->thread].whole ||
+		    machine.tasks[choice->thread].core != choice->core) {
+			fputs("sequence cut short", out);
+			break;
+		}
+		/* fallthrough */
 	case REQUEST_STORE:
 		fprintf(out, "store  %s = %s%s", place, value,
 			machine_model != MODEL_TSO ? ""

@@ -112,7 +112,9 @@ static __attribute__((noinline)) uint64_t await_answer(void)
 			break;
 		interrupt = false;
 		request = machine.tasks[current].request;
+		machine.tasks[current].whole = false;
 		program->handler(program->context, current);
+		machine.tasks[current].whole = false;
 		machine.tasks[current].request = request;
 	}
 	sweep();
@@ -128,6 +130,11 @@ static inline __attribute__((always_inline)) uint64_t ask(struct request request
 int cores_thread(void)
 {
 	return current;
+}
+
+int cores_core(void)
+{
+	return current < 0 ? 0 : machine.tasks[current].core;
 }
 
 void cores_fail(enum verdict verdict, const char *format, ...)
@@ -266,6 +273,33 @@ static void fence_cpu(unsigned cpu, const void *site)
 			.behind = cpu < (unsigned)program->cpus ? 1u << cpu : 0,
 			.site = site,
 		});
+}
+
+static void begin_sequence(void)
+{
+	if (current < 0)
+		return;
+	machine.tasks[current].whole = true;
+	if (machine_model == MODEL_WEAK)
+		views_light_fence(current, machine.tasks[current].core);
+}
+
+/* What begins and ends one is assembly, which binds the compiler as light fences do. */
+static bool end_sequence(uint64_t *p, uint64_t value, int order, const void *site)
+{
+	bool whole;
+
+	if (current < 0) {
+		world_write(p, value);
+		return true;
+	}
+	somewhere(p);
+	memory_note_writer(p, current);
+	whole = ask((struct request){REQUEST_COMMIT, order, 0, 0, p, value, 0, site}) !=
+		0;
+	if (machine_model == MODEL_WEAK)
+		views_light_fence(current, machine.tasks[current].core);
+	return whole;
 }
 
 static unsigned cpu(const void *site)
@@ -414,6 +448,8 @@ static const struct sim_engine engine = {
 	.fence = fence,
 	.fence_cpu = fence_cpu,
 	.cpu = cpu,
+	.begin_sequence = begin_sequence,
+	.end_sequence = end_sequence,
 	.await = await,
 	.sleep = sleep_on,
 	.wake = wake,

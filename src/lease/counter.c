@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading counters, and adding to them where that is slow. Order: as in
  * pawl/counter.h. */
+#include "lease/leases.h"
+
 #include <pawl/counter.h>
+
+#include <stddef.h>
 
 int pawl_counter_create(struct pawl_counter *c, enum pawl_shards_kind kind)
 {
@@ -19,6 +23,27 @@ int pawl_counter_create(struct pawl_counter *c, enum pawl_shards_kind kind)
 void pawl_counter_destroy(struct pawl_counter *c)
 {
 	pawl_shards_destroy(&c->shards);
+}
+
+_Static_assert(offsetof(struct pawl_counter_shard, value) == PAWL_SHARD_FIRST,
+	       "what sequences add to");
+_Static_assert(128 + 128 == 1 << PAWL_COUNTER_SHIFT &&
+		       sizeof(struct pawl_counter_shard) <= 128,
+	       "with the record before it");
+
+void pawl_counter_add_slow_(struct pawl_counter *c, uint64_t n)
+{
+	struct pawl_lease_handle *h = pawl_lease_self();
+	struct pawl_counter_shard *s = (struct pawl_counter_shard *)pawl_shards_enter(
+		&c->shards, h);
+
+	if (s == NULL) {
+		pawl_counter_add_shared_(c, n);
+		return;
+	}
+	/* Relaxed, both: the lease orders them. */
+	pawl_store_relaxed(&s->value, pawl_load_relaxed(&s->value) + n);
+	pawl_shards_exit_shared(&c->shards, &s->base, h);
 }
 
 void pawl_counter_add_shared_(struct pawl_counter *c, uint64_t n)

@@ -6,12 +6,13 @@
  * Order: [K] pairs with [R] of pawl/lease.h: who is seen outside has done in the child
  * what he did inside. [D] pairs with [B] of pawl/lease.h, [D] pairs with [C] of
  * lease/lease.c, and [D] pairs with [F] of lease/shards.c: who has not seen that claims
- * are withdrawn and all is closed is seen inside.
+ * are withdrawn and all is closed is seen inside. It also ends all sequences; those that
+ * begin later find that they may not.
  */
 #include "lease/leases.h"
 #include "sleep/parking.h"
 
-enum { CHUNK = 64, CHUNKS = (LEASE_NOBODY + CHUNK) / CHUNK };
+enum { CHUNK = 64, CHUNKS = (LEASE_ANYBODY + CHUNK) / CHUNK };
 
 _Static_assert(sizeof(struct pawl_lease_handle) == 128, "a pair of cache lines");
 
@@ -61,17 +62,25 @@ static uint64_t claim_of(const struct pawl_lease_handle *h)
 	return (uint64_t)PAWL_LEASE_LEASED << PAWL_LEASE_STATE_SHIFT | h->id;
 }
 
+/* Behind a chunk's handles: where it is written whether a handle's owner may use
+ * sequences; NULL if it has none. */
+static pawl_atomic64 **grant_of(const struct pawl_lease_handle *h)
+{
+	return (pawl_atomic64 **)(table.chunks[h->id / CHUNK] + CHUNK) + h->id % CHUNK;
+}
+
 /* Requires the lock. NULL if there are too many, or there is no memory. */
 static struct pawl_lease_handle *make(void)
 {
 	struct pawl_lease_handle **chunk = &table.chunks[table.made / CHUNK], *h;
 
-	if (table.made == LEASE_NOBODY)
+	if (table.made == LEASE_ANYBODY)
 		return NULL;
 	/* Not from the heap, which a signal handler may not use. */
 	if (*chunk == NULL) {
 		struct pawl_lease_handle *new = pawl_os_reserve(
-			CHUNK * sizeof(struct pawl_lease_handle));
+			CHUNK *
+			(sizeof(struct pawl_lease_handle) + sizeof(pawl_atomic64 *)));
 
 		if (new == NULL)
 			return NULL;
@@ -111,6 +120,12 @@ struct pawl_lease_handle *pawl_lease_self_slow_(void)
 								  : claim_of(h));
 	}
 	self->lease = h != NULL ? h : &pawl_lease_refused;
+	if (h != NULL) {
+		*grant_of(h) = &pawl_sequence_where_;
+		/* Relaxed: our own thread's, and under the lock. */
+		pawl_store_relaxed(&pawl_sequence_where_,
+				   pawl_lease_closed() ? 0 : pawl_lease_sequence_word(h));
+	}
 	pawl_lease_unlock(&table.lock, signals);
 	return self->lease;
 }
@@ -122,6 +137,9 @@ void pawl_lease_handle_free(struct pawl_lease_handle *h)
 	uint64_t signals = pawl_lease_lock(&table.lock);
 
 	pawl_note_releasing(h);
+	if (*grant_of(h) != NULL)
+		pawl_store_relaxed(*grant_of(h), 0); /* Relaxed: our own thread's. */
+	*grant_of(h) = NULL;
 	h->free_next = table.free;
 	table.free = h;
 	pawl_lease_unlock(&table.lock, signals);
@@ -176,9 +194,16 @@ static void set_claims(bool withdrawn)
 	for (id = 0; id < table.made; id++) {
 		struct pawl_lease_handle *h = pawl_lease_handle_of(id);
 
-		/* Relaxed: withdrawn before the heavy fence, given back whenever. */
+		pawl_atomic64 *grant = *grant_of(h);
+
+		/* Relaxed, here and below: withdrawn before the heavy fence, given back
+		 * whenever. */
 		pawl_store_relaxed(&h->claim,
 				   withdrawn ? PAWL_LEASE_NO_CLAIM : claim_of(h));
+		/* Its thread is there: it passes our lock when it exits. */
+		if (grant != NULL)
+			pawl_store_relaxed(grant,
+					   withdrawn ? 0 : pawl_lease_sequence_word(h));
 	}
 }
 
@@ -226,6 +251,7 @@ void pawl_lease_forked(void)
 		h->id = id;
 		if (h == mine)
 			continue;
+		*grant_of(h) = NULL;
 		pawl_lease_abandon(h, h->stuck);
 		pawl_lease_handle_free(h);
 	}

@@ -11,7 +11,9 @@
  * lessee who missed that change is seen: the barrier, where [H] pairs with [B] of
  * pawl/lease.h; a full fence in the fenced mode, where [E] pairs with itself; or nothing
  * but the compiler's fence [B] on the lessee's own CPU. [C] pairs with [D] of
- * lease/handle.c: who comes in while a process forks is seen, or sees that.
+ * lease/handle.c: who comes in while a process forks is seen, or sees that. What a
+ * sequence did is ordered by what ends it: a barrier, or a switch on its CPU; what it
+ * sees, by its look at the word, which pairs with [W].
  */
 #include "lease/leases.h"
 
@@ -94,6 +96,8 @@ static bool drained(uint64_t word)
 static bool occupied(const struct pawl_lease *l, uint64_t word)
 {
 	pawl_bare_light_fence(); /* [B] */
+	if (lessee_of(word) == LEASE_ANYBODY)
+		return false; /* I8 */
 	return pawl_load_acquire(&pawl_lease_handle_of(lessee_of(word))->flag) ==
 	       pawl_address(l); /* [K] pairs with [F] and [R] */
 }
@@ -260,6 +264,25 @@ enum pawl_lease_result pawl_lease_recover(struct pawl_lease *l,
 		return PAWL_LEASE_OK;
 	pawl_store_release(&h->flag, 0); /* [R] pairs with [K]; I5 */
 	return PAWL_LEASE_ELSEWHERE;
+}
+
+void pawl_lease_share(struct pawl_lease *l, struct pawl_lease_handle *h, uint64_t cpu)
+{
+	/* Relaxed: our own lease; the swap finds out if it is not any more. */
+	uint64_t word = pawl_load_relaxed(&l->word);
+
+	if (pawl_sequence_granted() && state_of(word) == PAWL_LEASE_LEASED &&
+	    lessee_of(word) == h->id && cpu_of(word) == cpu)
+		change(l, word, after(word, PAWL_LEASE_LEASED, cpu, LEASE_ANYBODY));
+}
+
+void pawl_lease_unshare(struct pawl_lease *l)
+{
+	uint64_t word = pawl_load_acquire(&l->word); /* [W] */
+
+	if (state_of(word) == PAWL_LEASE_LEASED && lessee_of(word) == LEASE_ANYBODY)
+		change(l, word,
+		       after(word, PAWL_LEASE_LIMBO, cpu_of(word), LEASE_ANYBODY));
 }
 
 void pawl_lease_abandon(struct pawl_lease_handle *h, struct pawl_lease *l)

@@ -9,6 +9,7 @@
 #include "os/os.h"
 
 #include <pawl/lease.h>
+#include <pawl/shards.h>
 
 enum {
 	/* In a word's cpu: bound to a thread only, so that nobody ever finds
@@ -18,8 +19,10 @@ enum {
 	LEASE_GENERATIONS = 256,
 	LEASE_DRAINING = LEASE_NOWHERE - LEASE_GENERATIONS,
 	LEASE_CPUS = LEASE_DRAINING, /* real ones are below this */
-	/* A drained lease's lessee; so there are this many handles at most. */
+	/* A drained lease's lessee. */
 	LEASE_NOBODY = (1 << PAWL_LEASE_LESSEE_BITS) - 1,
+	/* One that sequences use (I8). So there are this many handles at most. */
+	LEASE_ANYBODY = PAWL_LEASE_ANYBODY,
 };
 
 /* Indices of a handle's counts. */
@@ -43,9 +46,25 @@ void pawl_lease_handle_free(struct pawl_lease_handle *h);
 extern struct pawl_lease_handle pawl_lease_refused;
 
 /*
- * The heavy fence against threads that run on one CPU, and their light fences;
- * against all threads if cpu is no CPU, or CPUs cannot be told apart. False if
- * the system refused.
+ * I8: makes *l, which h is inside of, everybody's on a CPU, if that is the one it is
+ * bound to, and this thread may use sequences now. The caller is no longer inside, but
+ * for its flag.
+ */
+void pawl_lease_share(struct pawl_lease *l, struct pawl_lease_handle *h, uint64_t cpu);
+/* Begins to break a lease that is everybody's: no sequence that begins later sees it
+ * so. */
+void pawl_lease_unshare(struct pawl_lease *l);
+/* What pawl_sequence_where may say to the owner of h; 0, if it must do without. */
+uint64_t pawl_lease_sequence_word(const struct pawl_lease_handle *h);
+
+/* As pawl_shards_exit, and sequences may go on here. */
+void pawl_shards_exit_shared(struct pawl_shards *p, struct pawl_shard *s,
+			     struct pawl_lease_handle *h);
+
+/*
+ * The heavy fence against threads that run on one CPU, and their light fences, which
+ * ends their sequences; against all threads if cpu is no CPU, or CPUs cannot be told
+ * apart. False if the system refused.
  */
 bool pawl_lease_barrier(uint64_t cpu);
 /* The same against all, for a domain whose acquires may be fenced. */

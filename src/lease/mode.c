@@ -27,8 +27,11 @@ static struct {
 	pawl_atomic64 chosen; /* not 0: the rest is there, and stays */
 	enum pawl_lease_mode mode;
 	unsigned ids;
-	bool aimed; /* a barrier can go to one CPU */
+	bool aimed;	/* a barrier can go to one CPU */
+	bool sequences; /* barriers end restartable sequences, and there may be some */
 } domain;
+
+__thread pawl_atomic64 pawl_sequence_where_ __attribute__((tls_model("initial-exec")));
 
 const char *pawl_lease_mode_name(enum pawl_lease_mode mode)
 {
@@ -93,9 +96,13 @@ static enum pawl_lease_mode wanted(void)
 static void settle_on(enum pawl_lease_mode mode)
 {
 	bool by_cpu = mode == PAWL_LEASE_CPU || mode == PAWL_LEASE_RDPID;
+	bool by_area = mode == PAWL_LEASE_CPU || mode == PAWL_LEASE_CID;
+	const char *wish = getenv("PAWL_LEASE_SEQUENCES");
 
 	domain.mode = mode;
 	domain.aimed = by_cpu && pawl_os_barrier_cpu_prepare();
+	domain.sequences = by_area && wish != NULL && strcmp(wish, "yes") == 0 &&
+			   pawl_os_barrier_cpu_prepare();
 	if (mode == PAWL_LEASE_THREAD ||
 	    (mode == PAWL_LEASE_FENCED && pawl_os_cpu_word() == NULL))
 		domain.ids = LEASE_NOBODY;
@@ -165,6 +172,18 @@ void pawl_lease_bind(struct pawl_lease_handle *h)
 		h->home = h->told = NULL;
 }
 
+uint64_t pawl_lease_sequence_word(const struct pawl_lease_handle *h)
+{
+	/* Not a thread that is told no CPU, though others are. */
+	return domain.sequences && h->home == h->told ? pawl_address(h->told) : 0;
+}
+
+bool pawl_lease_sequences(void)
+{
+	start();
+	return domain.sequences;
+}
+
 bool pawl_lease_barrier(uint64_t cpu)
 {
 	if (domain.aimed && cpu < LEASE_CPUS &&
@@ -175,6 +194,8 @@ bool pawl_lease_barrier(uint64_t cpu)
 
 bool pawl_lease_barrier_all(void)
 {
+	if (domain.sequences)
+		return pawl_heavy_fence_restart(); /* [H] */
 	if (domain.mode != PAWL_LEASE_FENCED)
 		return pawl_heavy_fence(); /* [H] */
 	pawl_full_fence();		   /* [E] */

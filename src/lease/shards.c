@@ -45,6 +45,8 @@ struct record {
 	pawl_atomic64 yields, hostages, overflows;
 };
 
+_Static_assert(sizeof(struct record) == 128, "see PAWL_COUNTER_SHIFT");
+
 static struct record *record_of(const struct pawl_shard *s)
 {
 	return (struct record *)(uintptr_t)s - 1;
@@ -58,7 +60,7 @@ static struct pawl_shard *shared(const struct pawl_shards *p, uint64_t index)
 int pawl_shards_create(struct pawl_shards *p, const struct pawl_shards_plan *plan)
 {
 	const size_t line = _Alignof(struct record);
-	uint64_t own = 0, more = 1;
+	uint64_t own, more = 1;
 	char *memory;
 
 	memset(p, 0, sizeof(*p));
@@ -69,9 +71,9 @@ int pawl_shards_create(struct pawl_shards *p, const struct pawl_shards_plan *pla
 	p->at_random = plan->kind == PAWL_SHARDS_RANDOM;
 	p->stride = (plan->bytes + line - 1) / line * line + sizeof(struct record);
 	p->patience = PATIENCE;
-	if (p->leased)
-		own = (uint64_t)p->ids * p->plan.chain;
-	else /* threads that are spread at random need room to miss each other */
+	/* Also of ATOMIC, where sequences look in vain; only room, until it is used. */
+	own = (uint64_t)p->ids * p->plan.chain;
+	if (!p->leased) /* threads that are spread at random need room to miss each other */
 		while (more < p->ids * (p->at_random ? 4u : 1u) && more < MOST_SHARED)
 			more *= 2;
 	p->most = more - 1;
@@ -240,6 +242,17 @@ void pawl_shards_note_use_(struct pawl_shards *p, struct pawl_shard *s)
 	pawl_fetch_add_release(&p->births, 1); /* [N] */
 }
 
+void pawl_shards_exit_shared(struct pawl_shards *p, struct pawl_shard *s,
+			     struct pawl_lease_handle *h)
+{
+	/* Relaxed: as in pawl_shards_exit. */
+	if (pawl_load_relaxed(&s->used) == 0)
+		pawl_shards_note_use_(p, s);
+	/* Not a spare shard's: there is no CPU of that number. */
+	pawl_lease_share(&s->lease, h, (uint64_t)((char *)s - p->own) / p->stride);
+	pawl_lease_release(&s->lease, h);
+}
+
 /* Keeping house. */
 
 /* Ends what a keeper was at, ourselves or one whom fork left behind: only keepers
@@ -331,6 +344,8 @@ static void age_leased(struct pawl_shard *s, uint64_t now)
 
 	r->idle = pawl_load_relaxed(&s->used) != 0 || young ? 0 : r->idle + 1;
 	pawl_store_relaxed(&s->used, 0);
+	/* Sequences do not set it: the next one fails, and its thread comes here. */
+	pawl_lease_unshare(&s->lease);
 }
 
 static void tell_drained(const struct pawl_shards *p)

@@ -6,6 +6,7 @@
 #include "sleep/parking.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 /*
@@ -197,8 +198,25 @@ static void push_all(struct pawl_slots *a, const uint32_t *slots, size_t n)
 			(slots[0] + 1u)));
 }
 
-uint32_t pawl_slots_get_slow_(struct pawl_slots *a, struct pawl_slots_shard *s,
-			      struct pawl_lease_handle *h)
+_Static_assert(offsetof(struct pawl_slots_shard, state) == PAWL_SHARD_FIRST &&
+		       offsetof(struct pawl_slots_shard, slot) == PAWL_SHARD_FIRST + 8,
+	       "the stack that sequences use");
+_Static_assert(128 + 384 == 1 << PAWL_SLOTS_SHIFT &&
+		       sizeof(struct pawl_slots_shard) <= 384 &&
+		       sizeof(struct pawl_slots_shard) > 256,
+	       "with the record before it");
+
+static void leave(struct pawl_slots *a, struct pawl_slots_shard *s,
+		  struct pawl_lease_handle *h, bool share)
+{
+	if (share)
+		pawl_shards_exit_shared(&a->shards, &s->base, h);
+	else
+		pawl_shards_exit(&a->shards, &s->base, h);
+}
+
+static uint32_t get_slowly(struct pawl_slots *a, struct pawl_slots_shard *s,
+			   struct pawl_lease_handle *h, bool share)
 {
 	uint32_t slots[PAWL_SLOTS_BATCH];
 	size_t n;
@@ -211,7 +229,7 @@ uint32_t pawl_slots_get_slow_(struct pawl_slots *a, struct pawl_slots_shard *s,
 		for (i = 1; i < n; i++)
 			s->slot[i - 1] = slots[n - i];		  /* the lowest on top */
 		pawl_store_release(&s->state, n > 0 ? n - 1 : 0); /* [C] */
-		pawl_shards_exit(&a->shards, &s->base, h);
+		leave(a, s, h, share);
 	} else if (a->shards.leased || !pawl_shards_begin(&a->shards, h)) {
 		n = pawl_depot_take(a, slots, 1);
 	} else {
@@ -226,8 +244,30 @@ uint32_t pawl_slots_get_slow_(struct pawl_slots *a, struct pawl_slots_shard *s,
 	return n > 0 ? slots[0] : PAWL_SLOTS_NONE;
 }
 
-void pawl_slots_put_slow_(struct pawl_slots *a, uint32_t slot, struct pawl_slots_shard *s,
-			  struct pawl_lease_handle *h)
+uint32_t pawl_slots_get_slow_(struct pawl_slots *a, struct pawl_slots_shard *s,
+			      struct pawl_lease_handle *h)
+{
+	return get_slowly(a, s, h, false);
+}
+
+uint32_t pawl_slots_get_otherwise_(struct pawl_slots *a)
+{
+	struct pawl_lease_handle *h = pawl_lease_self();
+	struct pawl_slots_shard *s = pawl_slots_enter_(a, h);
+	/* Relaxed: the lease orders it. */
+	uint64_t n = s != NULL ? pawl_load_relaxed(&s->state) : 0;
+	uint32_t slot;
+
+	if (n == 0)
+		return get_slowly(a, s, h, true);
+	slot = s->slot[n - 1];
+	pawl_store_release(&s->state, n - 1); /* [C] */
+	leave(a, s, h, true);
+	return slot;
+}
+
+static void put_slowly(struct pawl_slots *a, uint32_t slot, struct pawl_slots_shard *s,
+		       struct pawl_lease_handle *h, bool share)
 {
 	const size_t rest = PAWL_SLOTS_CACHE - PAWL_SLOTS_BATCH;
 
@@ -236,11 +276,33 @@ void pawl_slots_put_slow_(struct pawl_slots *a, uint32_t slot, struct pawl_slots
 		pawl_depot_put(a, s->slot + rest, PAWL_SLOTS_BATCH, torn());
 		s->slot[rest] = slot;
 		pawl_store_release(&s->state, rest + 1); /* [C] */
-		pawl_shards_exit(&a->shards, &s->base, h);
+		leave(a, s, h, share);
 	} else {
 		pawl_depot_put(a, &slot, 1, false);
 	}
 	pawl_shards_tick(&a->shards);
+}
+
+void pawl_slots_put_slow_(struct pawl_slots *a, uint32_t slot, struct pawl_slots_shard *s,
+			  struct pawl_lease_handle *h)
+{
+	put_slowly(a, slot, s, h, false);
+}
+
+void pawl_slots_put_otherwise_(struct pawl_slots *a, uint32_t slot)
+{
+	struct pawl_lease_handle *h = pawl_lease_self();
+	struct pawl_slots_shard *s = pawl_slots_enter_(a, h);
+	/* Relaxed: the lease orders it. */
+	uint64_t n = s != NULL ? pawl_load_relaxed(&s->state) : PAWL_SLOTS_CACHE;
+
+	if (n == PAWL_SLOTS_CACHE) {
+		put_slowly(a, slot, s, h, true);
+		return;
+	}
+	s->slot[n] = slot;
+	pawl_store_release(&s->state, n + 1); /* [C] */
+	leave(a, s, h, true);
 }
 
 static size_t smaller(size_t a, size_t b)
@@ -261,7 +323,7 @@ static size_t get_some(struct pawl_slots *a, uint32_t *slots, size_t n)
 		taken = smaller(n, count);
 		memcpy(slots, s->slot + count - taken, taken * sizeof(slots[0]));
 		pawl_store_release(&s->state, count - taken); /* [C] */
-		pawl_shards_exit(&a->shards, &s->base, h);
+		leave(a, s, h, true);
 	} else if (!a->shards.leased) {
 		while (taken < n && pawl_slots_pop_(a, &slots[taken]))
 			taken++;
@@ -294,7 +356,7 @@ void pawl_slots_put_batch(struct pawl_slots *a, const uint32_t *slots, size_t n)
 		put = smaller(n, PAWL_SLOTS_CACHE - count);
 		memcpy(s->slot + count, slots, put * sizeof(slots[0]));
 		pawl_store_release(&s->state, count + put); /* [C] */
-		pawl_shards_exit(&a->shards, &s->base, h);
+		leave(a, s, h, true);
 	} else if (!a->shards.leased) {
 		while (put < n && pawl_slots_push_(a, slots[put]))
 			put++;

@@ -48,6 +48,11 @@ bool pawl_os_barrier_cpu(unsigned cpu)
 			  cpu) == 0;
 }
 
+bool pawl_os_barrier_restart(void)
+{
+	return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0;
+}
+
 /*
  * The area that glibc 2.35 and later registers with the kernel for each thread.
  * The layout is the kernel's, given here because its header's grows. Never

@@ -28,10 +28,15 @@ bool pawl_os_barrier(void);
 /*
  * The same for threads that run on one CPU, of those that have pawl_os_cpu_word
  * say so: who is elsewhere, or not running, has passed or will pass a barrier
- * on the way there. False, having done nothing, where the system cannot.
+ * on the way there. Ends the restartable sequences that these are in. False, having done
+ * nothing, where the system cannot.
  */
 bool pawl_os_barrier_cpu_prepare(void);
 bool pawl_os_barrier_cpu(unsigned cpu);
+
+/* As pawl_os_barrier, and ends the restartable sequences that other threads are in.
+ * Needs pawl_os_barrier_cpu_prepare. */
+bool pawl_os_barrier_restart(void);
 
 /*
  * Where the system keeps the number of the CPU that the calling thread runs on,

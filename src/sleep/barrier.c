@@ -22,9 +22,12 @@
 /* Many times what a barrier takes. */
 enum { QUEUE_NS = 1000 * 1000 };
 
-static bool call(unsigned cpu)
+bool pawl_barrier_call(unsigned cpu)
 {
-	return cpu == PAWL_ALL_CPUS ? pawl_os_barrier() : pawl_os_barrier_cpu(cpu);
+	if (cpu == PAWL_ALL_CPUS)
+		return pawl_os_barrier();
+	return cpu == PAWL_ALL_RESTART ? pawl_os_barrier_restart()
+				       : pawl_os_barrier_cpu(cpu);
 }
 
 static void add(pawl_atomic64 *count, uint64_t n)
@@ -40,7 +43,7 @@ bool pawl_barriers_pass(struct pawl_barriers *b, unsigned cpu)
 
 	/* Ends with the barrier that is under way, and those queued before us. */
 	if (!pawl_guard_lock_for(&b->lock, QUEUE_NS))
-		return call(cpu); /* F3 */
+		return pawl_barrier_call(cpu); /* F3 */
 	/* Relaxed: stored under the lock only, which also gives F2. */
 	if (pawl_load_relaxed(&b->served) >= mine) {
 		add(&b->joined, 1);
@@ -49,7 +52,7 @@ bool pawl_barriers_pass(struct pawl_barriers *b, unsigned cpu)
 		uint64_t all = pawl_load_relaxed(&b->asked); /* [P] */
 		uint64_t start = pawl_os_now();
 
-		good = call(cpu);
+		good = pawl_barrier_call(cpu);
 		add(&b->calls, 1);
 		add(&b->ns, pawl_os_now() - start);
 		if (good)

@@ -29,9 +29,10 @@ __attribute__((constructor)) static void choose_light_fence(void)
 		pawl_store_relaxed(full(), 0);
 }
 
-/* One queue for barriers against all CPUs, and one for each that is aimed at. */
-enum { ALL = PAWL_FENCE_CPUS };
-static struct pawl_barriers services[ALL + 1];
+/* One queue for barriers against all CPUs, one for those that end sequences, and one
+ * for each CPU that is aimed at. */
+enum { ALL = PAWL_FENCE_CPUS, RESTART };
+static struct pawl_barriers services[RESTART + 1];
 static pawl_atomic64 aimed_below; /* those of CPUs from here on are untouched */
 
 /* A signal handler cannot wait for the thread that it interrupted in a queue: it
@@ -43,8 +44,7 @@ static bool pass(struct pawl_barriers *service, unsigned cpu)
 	bool good;
 
 	if (asking)
-		return cpu == PAWL_ALL_CPUS ? pawl_os_barrier()
-					    : pawl_os_barrier_cpu(cpu);
+		return pawl_barrier_call(cpu);
 	asking = true;
 	good = pawl_barriers_pass(service, cpu);
 	asking = false;
@@ -77,14 +77,20 @@ bool pawl_heavy_fence_cpu(unsigned cpu)
 	return pass(&services[cpu], cpu);
 }
 
+bool pawl_heavy_fence_restart(void)
+{
+	pawl_full_fence(); /* [F] */
+	return pass(&services[RESTART], PAWL_ALL_RESTART);
+}
+
 /* Those that have been used, one after the other, from NULL to NULL. */
 static struct pawl_barriers *next(const struct pawl_barriers *s)
 {
 	uint64_t i = s == NULL ? 0 : (uint64_t)(s - services) + 1;
 
-	if (i <= ALL && i >= pawl_load_relaxed(&aimed_below)) /* Relaxed: as above */
+	if (i < ALL && i >= pawl_load_relaxed(&aimed_below)) /* Relaxed: as above */
 		i = ALL;
-	return s == &services[ALL] ? NULL : &services[i];
+	return i > RESTART ? NULL : &services[i];
 }
 
 void pawl_fence_stats(struct pawl_fence_stats *stats)

@@ -18,6 +18,10 @@ enum { PAWL_FENCE_CPUS = 4096 };
  */
 bool pawl_heavy_fence_cpu(unsigned cpu);
 
+/* As pawl_heavy_fence, and ends the restartable sequences that others are in. False,
+ * and no more than a full fence, where the system cannot. */
+bool pawl_heavy_fence_restart(void);
+
 /* The queue for barriers of one kind; see barrier.c. */
 struct pawl_barriers {
 	__attribute__((aligned(64))) pawl_atomic64 lock;
@@ -26,9 +30,11 @@ struct pawl_barriers {
 	pawl_atomic64 calls, joined, ns;
 };
 
-/* Passes a barrier that begins after the call, against one CPU or against all;
- * false if the system refused. */
-#define PAWL_ALL_CPUS (~0u)
+/* Passes a barrier that begins after the call, against one CPU or against all, with
+ * their sequences or without; false if the system refused. */
+#define PAWL_ALL_CPUS	 (~0u)
+#define PAWL_ALL_RESTART (~0u - 1)
+bool pawl_barrier_call(unsigned cpu);
 bool pawl_barriers_pass(struct pawl_barriers *b, unsigned cpu);
 
 struct pawl_fence_stats {

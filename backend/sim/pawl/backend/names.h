@@ -44,6 +44,11 @@
 #define pawl_barriers_pass	 sim_barriers_pass
 #define pawl_os_barrier		 sim_os_barrier
 #define pawl_os_barrier_cpu	 sim_os_barrier_cpu
+#define pawl_os_barrier_restart	 sim_os_barrier_restart
+#define pawl_barrier_call	 sim_barrier_call
+#define pawl_lease_share	 sim_lease_share
+#define pawl_lease_unshare	 sim_lease_unshare
+#define pawl_lease_sequence_word sim_lease_sequence_word
 #define pawl_os_sleep		 sim_os_sleep
 #define pawl_os_yield		 sim_os_yield
 #define pawl_os_wake		 sim_os_wake
