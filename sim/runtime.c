@@ -122,8 +122,12 @@ __attribute__((no_sanitize_thread)) uint64_t sim_hapax_block(void)
 
 struct pawl_node *sim_node_new(void)
 {
+	struct pawl_node *node = sim_engine->allocate(sizeof(*node),
+						      _Alignof(struct pawl_node));
+
 	pawl_at_thread_exit();
-	return sim_engine->allocate(sizeof(struct pawl_node), _Alignof(struct pawl_node));
+	node->looks = 0;
+	return node;
 }
 
 void sim_node_free(struct pawl_node *node)

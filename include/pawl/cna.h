@@ -82,7 +82,7 @@ static inline void pawl_cna_acquire_(struct pawl_cna_core *l,
 		pawl_cna_begin_(node);
 		return;
 	}
-	node->home = pawl_numa_node();
+	node->home = pawl_node_home_(node);
 	pawl_store_release(&ahead->next, pawl_address(node)); /* [L] */
 	pawl_notify(&ahead->next, pawl_address(node), how);
 	pawl_await_ne_acquire(&node->ready, 0, how); /* [A] */
@@ -111,7 +111,7 @@ static inline bool pawl_cna_try_acquire_(struct pawl_cna_core *l,
 static inline struct pawl_node *pawl_cna_neighbour_(struct pawl_node *node,
 						    struct pawl_node *first)
 {
-	uint32_t home = node->home != PAWL_NO_HOME ? node->home : pawl_numa_node();
+	uint32_t home = node->home != PAWL_NO_HOME ? node->home : pawl_node_home_(node);
 	struct pawl_node *last = first, *at = first;
 
 	while (at->home != home) {

@@ -13,8 +13,8 @@
  * Departs    from it: a thread leaves the queue of its node before it releases the
  *            lock above, so that the next holder may free it; trylock goes straight to
  *            the lock above.
- * Cost       lock 2 RMWs, unlock 1 RMW; with one NUMA node 1 and 0; 1168 bytes (core
- *            1152), 0 = free; one node of 128 bytes for each lock held or waited for.
+ * Cost       lock 2 RMW, unlock 1 RMW; 1168 bytes (core 1152), 0 = free; one node of 128
+ *            bytes for each lock held or waited for. With one NUMA node 1 and 0 RMW.
  *
  * State: `all`, a hapax lock, and groups[home].tail, a queue as in mcs.h. Who is first
  * in its group's queue acquires `all`, and holds *l; unlock either passes both on
@@ -81,7 +81,6 @@ static inline bool pawl_cohort_join_(struct pawl_cohort_core *l, struct pawl_nod
 {
 	struct pawl_node *ahead;
 
-	node->home = pawl_numa_node();
 	node->streak = 0;
 	pawl_store_relaxed(&node->next, 0);  /* Relaxed: published by [T], [L] */
 	pawl_store_relaxed(&node->ready, 0); /* Relaxed: published by [L] */
@@ -100,15 +99,16 @@ static inline void pawl_cohort_acquire_(struct pawl_cohort_core *l,
 					struct pawl_cohort_context *context,
 					enum pawl_wait how)
 {
-	struct pawl_node *node = NULL;
+	struct pawl_node *node = pawl_node_get_();
 
-	if (__builtin_expect(pawl_numa_nodes() > 1, true)) {
-		node = pawl_node_get_();
-		if (pawl_cohort_join_(l, node, how)) {
-			context->all.hapax = node->value;
-			context->node = node;
-			return;
-		}
+	node->home = pawl_node_home_(node);
+	if (node->home == PAWL_NO_HOME) { /* I1 */
+		pawl_node_put_(node);
+		node = NULL;
+	} else if (pawl_cohort_join_(l, node, how)) {
+		context->all.hapax = node->value;
+		context->node = node;
+		return;
 	}
 	pawl_hapax_acquire_(&l->all, &context->all, how); /* I2 */
 	context->node = node;

@@ -65,10 +65,8 @@ struct pawl_node {
 	uint32_t home;		     /* cna, cohort: NUMA node of who waits */
 	uint32_t streak;	     /* cna, cohort: since when the lock stays at home */
 	struct pawl_node *aside, *last; /* cna: who was passed over */
+	uint32_t here, looks;		/* of pawl_node_home_ */
 };
-
-/* Of a holder that has not waited: nobody has looked yet. */
-#define PAWL_NO_HOME UINT32_MAX
 
 /* How many a thread keeps: it may release more locks than it takes. */
 enum { PAWL_NODES_KEPT = 64 };
@@ -109,6 +107,18 @@ static inline struct pawl_node *pawl_node_get_(void)
 		return pawl_node_new_();
 	self->free_nodes = node->free_next;
 	return node;
+}
+
+/* The NUMA node of the thread that took this one from its list; it may have been
+ * elsewhere when somebody last asked. */
+static inline uint32_t pawl_node_home_(struct pawl_node *node)
+{
+	if (__builtin_expect(node->looks == 0, false)) {
+		node->here = pawl_numa_node();
+		node->looks = PAWL_NUMA_LOOKS;
+	}
+	node->looks--;
+	return node->here;
 }
 
 /*

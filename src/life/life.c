@@ -198,20 +198,20 @@ unsigned pawl_current_cpu(void)
 	return pawl_os_cpu();
 }
 
-unsigned pawl_numa_node_native_(void)
+unsigned pawl_current_node(void)
 {
 	return pawl_os_node();
 }
 
-unsigned pawl_numa_nodes_native_(void)
+unsigned pawl_numa_node_native_(void)
 {
-	static pawl_atomic64 count;
+	static pawl_atomic64 nodes;
 	/* Relaxed, both: whoever looks first finds the same number. */
-	uint64_t known = pawl_load_relaxed(&count);
+	uint64_t known = pawl_load_relaxed(&nodes);
 
-	if (__builtin_expect(known == 0, false)) {
+	if (known == 0) {
 		known = pawl_os_nodes();
-		pawl_store_relaxed(&count, known); /* Relaxed: likewise */
+		pawl_store_relaxed(&nodes, known); /* Relaxed: likewise */
 	}
-	return (unsigned)known;
+	return known > 1 ? pawl_os_node() : PAWL_NO_HOME;
 }

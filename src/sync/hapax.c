@@ -37,7 +37,7 @@ static unsigned choose(void)
 	case PAWL_LANES_CPU:
 		return pawl_current_cpu();
 	case PAWL_LANES_NODE:
-		return pawl_numa_node_native_();
+		return pawl_current_node();
 	case PAWL_LANES_RANDOM:
 		return (unsigned)(pawl_random_native_() >> 32);
 	case PAWL_LANES_ONE:

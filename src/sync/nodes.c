@@ -11,6 +11,7 @@ struct pawl_node *pawl_node_new_(void)
 
 	if (node == NULL)
 		pawl_die_("out of memory for a queue node");
+	node->looks = 0;
 	pawl_at_thread_exit();
 	return node;
 }

@@ -174,7 +174,7 @@ static void thread_knows_its_place(void **state)
 		assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
 		assert_int_equal(pawl_current_cpu(), cpu);
 		assert_int_equal(getcpu(NULL, &node), 0);
-		assert_int_equal(pawl_numa_node_native_(), node);
+		assert_int_equal(pawl_current_node(), node);
 		pawl_hapax_supply(PAWL_LANES_CPU, BLOCK);
 		assert_int_equal(choose(), cpu);
 		pawl_hapax_supply(PAWL_LANES_NODE, BLOCK);

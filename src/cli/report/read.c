@@ -348,13 +348,16 @@ static bool is_one_of(const char *name, const char *const *names)
 	return *names != NULL;
 }
 
-/* Also what is no lock of the registry: other objects, and ways to share them. */
+/* Also what is no lock of the registry: other objects, ways to share them, and what pawl
+ * try calls a lock that comes with our read-write locks. */
 bool is_pawls(const char *lock)
 {
 	static const char *const others[] = {"rwlock", "seqlock", "shared", "lease",
 					     "atomic", "random",  NULL};
+	const char *suffix = strstr(lock, "+rwlock");
 
-	return lock_type_find(lock) != NULL || is_one_of(lock, others);
+	return lock_type_find(lock) != NULL || is_one_of(lock, others) ||
+	       (suffix != NULL && strcmp(suffix, "+rwlock") == 0);
 }
 
 bool is_glibc(const char *lock)

@@ -8,16 +8,10 @@
 #include <pawl/thread.h>
 
 unsigned __wrap_pawl_numa_node_native_(void);
-unsigned __wrap_pawl_numa_nodes_native_(void);
 
 unsigned __wrap_pawl_numa_node_native_(void)
 {
 	return (unsigned)crew_number % 2;
-}
-
-unsigned __wrap_pawl_numa_nodes_native_(void)
-{
-	return 2;
 }
 
 enum { THREADS = 8, TURNS = 6, TURN = PAWL_NUMA_STREAK + 1 };

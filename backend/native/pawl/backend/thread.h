@@ -10,6 +10,7 @@
 #define PAWL_HAPAX_BLOCK_BITS 16
 #define PAWL_GONE_BITS	      6
 #define PAWL_NUMA_STREAK      128u
+#define PAWL_NUMA_LOOKS	      64u
 #define PAWL_MUTEX_BYPASS     (1 << 20)
 #define PAWL_MUTEX_NAPS	      5
 #define PAWL_MUTEX_TRIES      64
@@ -43,8 +44,8 @@ void pawl_spin_while(const pawl_atomic64 *w, uint64_t value, uint64_t ns);
 void pawl_at_thread_exit_native_(void);
 uint64_t pawl_seed_native_(void);
 unsigned pawl_current_cpu(void);
+unsigned pawl_current_node(void);
 unsigned pawl_numa_node_native_(void);
-unsigned pawl_numa_nodes_native_(void);
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }
@@ -89,11 +90,6 @@ static inline uint64_t pawl_cpu_now(const uint32_t *told)
 static inline unsigned pawl_numa_node(void)
 {
 	return pawl_numa_node_native_();
-}
-
-static inline unsigned pawl_numa_nodes(void)
-{
-	return pawl_numa_nodes_native_();
 }
 
 static inline void pawl_at_thread_exit(void)

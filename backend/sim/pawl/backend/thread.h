@@ -10,6 +10,7 @@
 #define PAWL_HAPAX_BLOCK_BITS sim_hapax_block_bits
 #define PAWL_GONE_BITS	      1
 #define PAWL_NUMA_STREAK      (sim_timed() ? 128u : 1u)
+#define PAWL_NUMA_LOOKS	      (sim_timed() ? 64u : 1u)
 #define PAWL_MUTEX_BYPASS     sim_mutex_bypass
 #define PAWL_MUTEX_NAPS	      (sim_timed() ? 5 : sim_mutex_polls ? 1 : 0)
 #define PAWL_MUTEX_TRIES      (sim_timed() ? 64 : sim_mutex_polls ? 1 : 0)
@@ -126,15 +127,10 @@ static inline uint64_t pawl_cpu_now(const uint32_t *told)
 	return told != NULL ? *told : sim_cpu();
 }
 
+/* Where time stands still, a lock for several nodes goes its long way on one as well. */
 static inline unsigned pawl_numa_node(void)
 {
-	return sim_node();
-}
-
-/* A lock for several nodes goes its long way on one as well. */
-static inline unsigned pawl_numa_nodes(void)
-{
-	return sim_timed() ? sim_node_count : 2;
+	return sim_timed() && sim_node_count == 1 ? PAWL_NO_HOME : sim_node();
 }
 
 static inline void pawl_at_thread_exit(void)
