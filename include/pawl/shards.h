@@ -56,17 +56,17 @@
  * Restartable sequences, where the system and the CPU have them; the back end supplies,
  * in pawl/backend/sequence.h:
  *   PAWL_SEQUENCES        whether this code has any; pawl/counter.h and slots.h ask
- *   pawl_sequence_where() to be passed on, and not 0, or there is nothing to be done by
+ *   pawl_sequence_place_() to be passed on, and not 0, or there is nothing to be done by
  *                         sequences now
- *   pawl_sequence_granted()
+ *   pawl_sequence_granted_()
  *                         whether that is so for this thread, whatever this code has
- *   pawl_sequence_add(where, own, n)
+ *   pawl_sequence_add_(where, own, n)
  *                         adds n to the first word of the shard at *own that is this
  *                         CPU's, if that is LEASED to anybody (I8 of lease.h)
- *   pawl_sequence_pop(where, own)
+ *   pawl_sequence_pop_(where, own)
  *                         takes a slot from the stack in such a shard: a count, which is
  *                         stored last, and the slots behind it; UINT32_MAX if it cannot
- *   pawl_sequence_push(where, own, slot)
+ *   pawl_sequence_push_(where, own, slot)
  *                         puts one there
  * What fails has done nothing. None of them repeats anything.
  */

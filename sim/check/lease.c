@@ -460,10 +460,10 @@ static void look_at_count(struct shared *s, int i, uint64_t more)
 /* By a sequence, of whose shard nothing is known here but that one is right. */
 static bool add_by_sequence(struct shared *s)
 {
-	uint64_t where = pawl_sequence_where();
+	uint64_t where = pawl_sequence_place_();
 	int i;
 
-	if (where == 0 || !pawl_sequence_add(where, &s->counts, 1))
+	if (where == 0 || !pawl_sequence_add_(where, &s->counts, 1))
 		return false;
 	i = cores_core();
 	if (s->holders[i] != NOBODY)

@@ -75,6 +75,13 @@ static void kept(void *argument)
 	credit = 1;
 }
 
+/* One look makes it biased, and who writes gives back what it was. */
+static void about_to_be(void *argument)
+{
+	kept(argument);
+	sim_rwlock_look = 1;
+}
+
 static void gated(void *argument)
 {
 	(void)argument;
@@ -280,6 +287,12 @@ static void is_given(void *argument, int thread)
 	act(thread, try_write, try_read_twice, try_read);
 }
 
+static void is_given_more(void *argument, int thread)
+{
+	(void)argument;
+	act(thread, try_write, try_read, try_read);
+}
+
 static void reuses(void *argument, int thread)
 {
 	(void)argument;
@@ -414,6 +427,8 @@ const struct scenario rwlock_scenarios[] = {
 	{"given", "a reader makes the lock biased, another finds it so", 3, 3, 1, 1,
 	 always, passes, growing, is_given, finished, 0, false, false,
 	 .takes_minutes = true},
+	{"given-more", "the same, of a lock that was fenced", 3, 3, 1, 1, always, passes,
+	 about_to_be, is_given_more, finished, 0, false, false},
 	{"reused", "two locks are read in one slot, one is written", 2, 2, 1, 1, always,
 	 passes, biased, reuses, finished, 0, false, false},
 	{"reused-nested", "the same, the other twice", 2, 2, 1, 1, always, passes, biased,

@@ -271,7 +271,7 @@ void pawl_lease_share(struct pawl_lease *l, struct pawl_lease_handle *h, uint64_
 	/* Relaxed: our own lease; the swap finds out if it is not any more. */
 	uint64_t word = pawl_load_relaxed(&l->word);
 
-	if (pawl_sequence_granted() && state_of(word) == PAWL_LEASE_LEASED &&
+	if (pawl_sequence_granted_() && state_of(word) == PAWL_LEASE_LEASED &&
 	    lessee_of(word) == h->id && cpu_of(word) == cpu)
 		change(l, word, after(word, PAWL_LEASE_LEASED, cpu, LEASE_ANYBODY));
 }

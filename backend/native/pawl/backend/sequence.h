@@ -43,35 +43,35 @@ extern __thread pawl_atomic64 pawl_sequence_where_
 #endif
 
 /* Relaxed, here and below: who stores 0 then ends all sequences. */
-static inline bool pawl_sequence_granted(void)
+static inline bool pawl_sequence_granted_(void)
 {
 	return pawl_load_relaxed(&pawl_sequence_where_) != 0;
 }
 
 #if PAWL_SEQUENCES
-static inline uint64_t pawl_sequence_where(void)
+static inline uint64_t pawl_sequence_place_(void)
 {
 	return pawl_load_relaxed(&pawl_sequence_where_); /* Relaxed. */
 }
 #else
-static inline uint64_t pawl_sequence_where(void)
+static inline uint64_t pawl_sequence_place_(void)
 {
 	return 0;
 }
 
-static inline bool pawl_sequence_add(uint64_t where, char *const *own, uint64_t n)
+static inline bool pawl_sequence_add_(uint64_t where, char *const *own, uint64_t n)
 {
 	(void)where, (void)own, (void)n;
 	return false;
 }
 
-static inline uint32_t pawl_sequence_pop(uint64_t where, char *const *own)
+static inline uint32_t pawl_sequence_pop_(uint64_t where, char *const *own)
 {
 	(void)where, (void)own;
 	return UINT32_MAX;
 }
 
-static inline bool pawl_sequence_push(uint64_t where, char *const *own, uint32_t slot)
+static inline bool pawl_sequence_push_(uint64_t where, char *const *own, uint32_t slot)
 {
 	(void)where, (void)own, (void)slot;
 	return false;

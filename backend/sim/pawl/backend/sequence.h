@@ -12,14 +12,14 @@
 /* In a part of the thread's storage that is empty otherwise. */
 #define pawl_sequence_where_ (*(pawl_atomic64 *)(void *)pawl_self()->behind)
 
-static inline uint64_t pawl_sequence_where(void)
+static inline uint64_t pawl_sequence_place_(void)
 {
 	return pawl_load_relaxed(&pawl_sequence_where_);
 }
 
-static inline bool pawl_sequence_granted(void)
+static inline bool pawl_sequence_granted_(void)
 {
-	return pawl_sequence_where() != 0;
+	return pawl_sequence_place_() != 0;
 }
 
 /* The first word of this CPU's shard; NULL if that is not anybody's. */
@@ -36,7 +36,7 @@ static inline pawl_atomic64 *pawl_sequence_begin_(char *const *own, unsigned shi
 	return (pawl_atomic64 *)(void *)(shard + PAWL_SHARD_FIRST);
 }
 
-static inline bool pawl_sequence_add(uint64_t where, char *const *own, uint64_t n)
+static inline bool pawl_sequence_add_(uint64_t where, char *const *own, uint64_t n)
 {
 	pawl_atomic64 *first = pawl_sequence_begin_(own, PAWL_COUNTER_SHIFT);
 
@@ -45,7 +45,7 @@ static inline bool pawl_sequence_add(uint64_t where, char *const *own, uint64_t 
 	       sim_sequence_end(&first->raw, pawl_load_relaxed(first) + n, SIM_RELAXED);
 }
 
-static inline uint32_t pawl_sequence_pop(uint64_t where, char *const *own)
+static inline uint32_t pawl_sequence_pop_(uint64_t where, char *const *own)
 {
 	pawl_atomic64 *first = pawl_sequence_begin_(own, PAWL_SLOTS_SHIFT);
 	const uint32_t *slots = (const uint32_t *)(first + 1);
@@ -59,7 +59,7 @@ static inline uint32_t pawl_sequence_pop(uint64_t where, char *const *own)
 	return sim_sequence_end(&first->raw, n - 1, SIM_RELEASE) ? slot : UINT32_MAX;
 }
 
-static inline bool pawl_sequence_push(uint64_t where, char *const *own, uint32_t slot)
+static inline bool pawl_sequence_push_(uint64_t where, char *const *own, uint32_t slot)
 {
 	pawl_atomic64 *first = pawl_sequence_begin_(own, PAWL_SLOTS_SHIFT);
 	uint64_t n = first != NULL ? pawl_load_relaxed(first) : PAWL_SLOTS_ROOM;

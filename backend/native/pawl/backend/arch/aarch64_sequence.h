@@ -32,7 +32,7 @@
 		[shift] "i"(shift_), [mask] "r"(PAWL_LEASE_WHOSE),              \
 		[anybody] "r"(PAWL_LEASE_ANYBODYS), [first] "i"(PAWL_SHARD_FIRST)
 
-static inline bool pawl_sequence_add(uint64_t where, char *const *own, uint64_t n)
+static inline bool pawl_sequence_add_(uint64_t where, char *const *own, uint64_t n)
 {
 	__asm__ goto(PAWL_SEQUENCE_BEGIN_("b %l[failed]") "b.ne %l[failed]\n\t"
 							  "ldr x17, [x16, %[first]]\n\t"
@@ -50,7 +50,7 @@ failed:
 
 /* Its failures are branches to the end: where the kernel takes a thread to may be too
  * far away for those that depend on something. */
-static inline uint32_t pawl_sequence_pop(uint64_t where, char *const *own)
+static inline uint32_t pawl_sequence_pop_(uint64_t where, char *const *own)
 {
 	uint32_t slot = UINT32_MAX;
 
@@ -70,7 +70,7 @@ static inline uint32_t pawl_sequence_pop(uint64_t where, char *const *own)
 	return slot;
 }
 
-static inline bool pawl_sequence_push(uint64_t where, char *const *own, uint32_t slot)
+static inline bool pawl_sequence_push_(uint64_t where, char *const *own, uint32_t slot)
 {
 	__asm__ goto(PAWL_SEQUENCE_BEGIN_("b %l[failed]") "b.ne %l[failed]\n\t"
 							  "add x16, x16, %[first]\n\t"

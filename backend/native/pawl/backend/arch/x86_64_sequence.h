@@ -34,7 +34,7 @@
 		[shift] "i"(shift_), [mask] "i"(PAWL_LEASE_WHOSE),              \
 		[anybody] "i"(PAWL_LEASE_ANYBODYS), [first] "i"(PAWL_SHARD_FIRST)
 
-static inline bool pawl_sequence_add(uint64_t where, char *const *own, uint64_t n)
+static inline bool pawl_sequence_add_(uint64_t where, char *const *own, uint64_t n)
 {
 	__asm__ goto(
 		PAWL_SEQUENCE_BEGIN_("jmp %l[failed]") "jne %l[failed]\n\t"
@@ -49,7 +49,7 @@ failed:
 	return false;
 }
 
-static inline uint32_t pawl_sequence_pop(uint64_t where, char *const *own)
+static inline uint32_t pawl_sequence_pop_(uint64_t where, char *const *own)
 {
 	uint32_t slot;
 
@@ -70,7 +70,7 @@ static inline uint32_t pawl_sequence_pop(uint64_t where, char *const *own)
 	return slot;
 }
 
-static inline bool pawl_sequence_push(uint64_t where, char *const *own, uint32_t slot)
+static inline bool pawl_sequence_push_(uint64_t where, char *const *own, uint32_t slot)
 {
 	__asm__ goto(
 		PAWL_SEQUENCE_BEGIN_("jmp %l[failed]") "jne %l[failed]\n\t"
