@@ -95,9 +95,9 @@ static void one_run_of_any_ranks_nothing(void **state)
 {
 	(void)state;
 	assert_string_equal(VERDICT({"tas", 1, {26}}, {"ticket", 1, {25}}),
-			    "too few runs to rank; 5 of each are enough");
+			    "too few runs to rank; 6 of each are enough");
 	assert_string_equal(VERDICT({"tas", 2, {26, 27}}, {"ticket", 1, {25}}),
-			    "too few runs to rank; 5 of each are enough");
+			    "too few runs to rank; 6 of each are enough");
 }
 
 static void one_lock_is_first_of_nothing(void **state)
