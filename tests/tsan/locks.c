@@ -166,8 +166,8 @@ static void with(void (*enter_so)(int), void (*leave_so)(int),
 {
 	enter = enter_so;
 	leave = leave_so;
-	lock = calloc(1, 64);
-	demand(lock != NULL && type->size <= 64 && type->context_size <= 64, "room");
+	lock = calloc(1, type->size);
+	demand(lock != NULL && type->context_size <= 64, "room");
 	judge(what, type->name, run);
 	if (lock != NULL && type->destroy != NULL && enter != enter_explicitly)
 		type->destroy(lock);
