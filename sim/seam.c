@@ -125,7 +125,7 @@ unsigned sim_node_count = 1;
 unsigned sim_node(void)
 {
 	if (sim_engine->node != NULL)
-		return sim_engine->node();
+		return sim_node_count > 1 ? sim_engine->node() : UINT32_MAX;
 	return sim_node_count > 1 && sim_one_in(2);
 }
 

@@ -127,10 +127,9 @@ static inline uint64_t pawl_cpu_now(const uint32_t *told)
 	return told != NULL ? *told : sim_cpu();
 }
 
-/* Where time stands still, a lock for several nodes goes its long way on one as well. */
 static inline unsigned pawl_numa_node(void)
 {
-	return sim_timed() && sim_node_count == 1 ? PAWL_NO_HOME : sim_node();
+	return sim_node();
 }
 
 static inline void pawl_at_thread_exit(void)
