@@ -113,7 +113,9 @@ static bool birth(pid_t tid, uint64_t *born, bool *over)
 	const char *field;
 	int i;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
+	/* As a thread: the file of its process sums up all threads' times, and
+	 * qemu-user makes up that of its own process, with another birth. */
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)tid, (int)tid);
 	if (!read_text(path, text, sizeof(text)))
 		return false;
 	field = strrchr(text, ')'); /* the name before it may hold anything */
