@@ -80,12 +80,12 @@ struct pawl_element {
 };
 
 /*
- * Its parts keep clear of each other by distance, and each is within a line, so that
- * lines are enough to align to: the loader has no place for thread-local storage that
- * asks for more, in a library that a program opens while it runs.
+ * Its parts keep clear of each other by distance, so that a line, or half a line where
+ * the loader gives no more (arch.h), is enough to align to: what others write is within
+ * a line in any case, the thread's own fields are in one, or in two.
  */
 struct pawl_thread {
-	__attribute__((aligned(64))) struct pawl_element element;
+	__attribute__((aligned(PAWL_THREAD_ALIGN))) struct pawl_element element;
 	char apart[128 - sizeof(struct pawl_element)];
 
 	pawl_atomic64 grant;	     /* hemlock, -ctr, -ah, -oh2 */
@@ -106,7 +106,7 @@ struct pawl_thread {
 	char identity[2];		 /* tidex: only their addresses count */
 	bool exit_arranged;		 /* pawl_at_thread_exit was called */
 	bool exited;			 /* pawl_thread_exit_ has run */
-	char behind[64];		 /* others' storage is as far away */
+	char behind[128 - PAWL_THREAD_ALIGN]; /* others' storage is as far away */
 };
 
 /* How long somebody has been polling, and will go on to; all on the clock. */

@@ -30,6 +30,16 @@
 #error "pawl needs lock-free 64-bit atomics"
 #endif
 
+/*
+ * What a thread's storage is aligned to: no more than glibc's loader does for its own,
+ * or it has no place for it in a library that a program opens while it runs.
+ */
+#ifdef __x86_64__
+#define PAWL_THREAD_ALIGN 64
+#else
+#define PAWL_THREAD_ALIGN 32
+#endif
+
 #if defined(PAWL_PLAYED)
 #include <pawl/backend/arch/played.h>
 #elif defined(__x86_64__)

@@ -10,7 +10,10 @@
 
 /* log2 of the parking table's size: collisions must happen */
 #define PAWL_BUCKET_BITS 1
-#define PAWL_PARKS	 1
+
+/* What a thread's storage is aligned to: a line. */
+#define PAWL_THREAD_ALIGN 64
+#define PAWL_PARKS	  1
 
 #include <sim/seam.h>
 
