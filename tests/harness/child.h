@@ -16,6 +16,10 @@ struct child child_run(void (*run)(void));
 /* Seconds before a child is taken to hang, and killed. */
 extern unsigned child_patience;
 
+/* Becomes this program, run anew with one argument; on a system that refuses
+ * membarrier, if asked to. Ends with CHILD_SKIPS where that cannot be had. */
+void child_exec(const char *argument, bool refused) __attribute__((noreturn));
+
 /*
  * Runs this program again in a child, with one argument; on a system that
  * refuses membarrier from the start, if asked to. Fails the case unless it says

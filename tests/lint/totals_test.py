@@ -32,6 +32,12 @@ class TotalsTest(unittest.TestCase):
             "1: [  FAILED  ] 2 test(s), listed below:\n"
             "1/1 Test #1: locks.tas ......***Failed    0.15 sec\n"), (1, "28 passed, 2 failed\n"))
 
+    def test_groups_may_be_named(self):
+        self.assertEqual(self.totals(
+            "1: [  PASSED  ] 7 test(s).\n"
+            "1: [  FAILED  ] leases' lives: 2 test(s), listed below:\n"
+            "1/1 Test #1: lease ......***Failed    0.15 sec\n"), (1, "7 passed, 2 failed\n"))
+
     def test_a_crash_is_a_failure(self):
         self.assertEqual(self.totals(
             "1: [  PASSED  ] 28 test(s).\n"

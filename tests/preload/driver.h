@@ -18,8 +18,7 @@ extern const struct lock_type *lock;
 #define PRELOADED "env LD_PRELOAD=" LIBRARY " "
 #endif
 
-/* Skips a case that needs what emulators do not have: filters of system calls, and
- * programs that start others. */
+/* Skips a case of programs that filter their system calls, or start others. */
 void need_no_emulator(void);
 
 /* What a command printed, stdout and stderr, and how it ended. */
@@ -33,6 +32,8 @@ struct outcome run(const char *format, ...);
 
 /* Runs a program under the lock; silence is part of success. */
 void run_well(const char *program);
+/* The same, on a system that refuses membarrier. */
+void run_refused(const char *program);
 
 /* Runs a program with and without us: it must print the same. */
 void behaves_alike(const char *program);

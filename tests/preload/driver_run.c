@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "driver.h"
 
+#include "harness/child.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 const struct lock_type *lock;
 
@@ -43,20 +46,35 @@ struct outcome run(const char *format, ...)
 void need_no_emulator(void)
 {
 #ifdef EMULATOR
-	print_message("the emulator has no filters, and starts no programs\n");
+	print_message("programs filter no system calls, and start no others, under an "
+		      "emulator\n");
 	skip();
 #endif
 }
 
-void run_well(const char *program)
+static void run_by(const char *starter, const char *program)
 {
-	struct outcome outcome = run("exec 2>&1; PAWL_LOCK=%s exec " PRELOADED "%s/%s",
-				     lock->name, PROGRAMS, program);
+	struct outcome outcome = run("exec 2>&1; PAWL_LOCK=%s exec %s" PRELOADED "%s/%s",
+				     lock->name, starter, PROGRAMS, program);
 
+	if (WIFEXITED(outcome.status) && WEXITSTATUS(outcome.status) == CHILD_SKIPS) {
+		print_message("%s", outcome.text);
+		skip();
+	}
 	if (outcome.status != 0 || *outcome.text != '\0')
 		fail_msg("%s under %s: status %#x, said: %s", program, lock->name,
 			 (unsigned)outcome.status, outcome.text);
 	free(outcome.text);
+}
+
+void run_well(const char *program)
+{
+	run_by("", program);
+}
+
+void run_refused(const char *program)
+{
+	run_by(REFUSER " ", program);
 }
 
 void with(const char *variable, const char *value, void (*check)(const char *program),

@@ -26,7 +26,7 @@ static void the_mode_is_the_one_asked_for(void **state)
 	if (expected_modes != NULL)
 		assert_non_null(strstr(expected_modes, name));
 	else if (asked != NULL && strcmp(asked, name) != 0)
-		skip(); /* not to be had here: and it has said so on stderr */
+		skip_because("the mode is not to be had here");
 	assert_int_equal(pawl_lease_choose(pawl_lease_mode()), 0);
 	assert_int_equal(pawl_lease_choose((enum pawl_lease_mode)(
 				 (pawl_lease_mode() + 1) % (PAWL_LEASE_FENCED + 1))),

@@ -410,7 +410,7 @@ static bool asked_for_mode_is_there(void)
 	return true;
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(objects_are_conserved_under_moves_and_breaks),
@@ -427,13 +427,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(failures_make_shared_shards_and_quiet_unmakes_them),
 	};
 
-	if (argc > 1 && strcmp(argv[1], "--refuse-membarrier") == 0) {
-		char *again[] = {argv[0], NULL};
-
-		if (refuse_membarrier() != 0)
-			return 77;
-		execv(argv[0], again); /* so that the library starts without it */
-	}
 	sched_getaffinity(0, sizeof(all), &all);
 	if (!asked_for_mode_is_there())
 		return 77;

@@ -9,11 +9,9 @@
 #include <pawl/backend/names.h>
 
 /* log2 of the parking table's size: collisions must happen */
-#define PAWL_BUCKET_BITS 1
-
-/* What a thread's storage is aligned to: a line. */
-#define PAWL_THREAD_ALIGN 64
+#define PAWL_BUCKET_BITS  1
 #define PAWL_PARKS	  1
+#define PAWL_THREAD_ALIGN 64
 
 #include <sim/seam.h>
 
