@@ -40,6 +40,13 @@ for kind in static- ''; do
 	./${kind}leases 100000
 done
 
+# Without pawl run, musl's own linker says which library it cannot use.
+status=0
+LD_PRELOAD=$(dirname "$pawl")/libpawl-pthread.so ./crowd 1 >said 2>&1 || status=$?
+[ $status -eq 127 ] || fail "preloaded: status $status"
+grep -q "^Error relocating .*libpawl-pthread.so: .*: symbol not found" said ||
+	fail "preloaded, it said: $(cat said)"
+
 if compile -c "$root/src/preload/lock.c" 2>said; then
 	fail "the interposer compiles with musl"
 fi

@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shows, without pawl, that qemu-user cannot fork while its threads translate: threads
- * run code that is new each time, which the emulator has to translate and notes in trees
- * of GLib's, whose nodes are from GLib's slices. A child of a fork that comes while
- * another thread holds a lock of the slices waits for it for ever as soon as it has to
- * translate something itself. With G_SLICE=always-malloc in the emulator's environment
- * the nodes are from malloc, which forks know about.
+ * Shows, without pawl, what older versions of qemu-user cannot do: fork while several
+ * threads run.
  *
- * Usage: emulated_forks FORKS
- * Exit status 1 if a child hung, which then is killed.
+ * Their children hang: threads run code that is new each time, which the emulator has to
+ * translate and notes in trees of GLib's, whose nodes are from GLib's slices. A child of a
+ * fork that comes while another thread holds a lock of the slices waits for it for ever as
+ * soon as it has to translate something itself. With G_SLICE=always-malloc in the
+ * emulator's environment the nodes are from malloc, which forks know about.
+ *
+ * Their children have no threads: to start one fails an assertion of the emulator's, which
+ * gives it the number of a thread of the parent's that it has not forgotten.
+ *
+ * Usage: emulated_forks FORKS [threads]
+ * Makes so many children, each of which starts a thread if asked to. Exit status 1 if one
+ * hung, which then is killed, or did not end well.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,6 +65,22 @@ static void *translate(void *argument)
 	return argument;
 }
 
+static void *do_nothing(void *argument)
+{
+	return argument;
+}
+
+static void live_as_child(bool threads)
+{
+	pthread_t thread;
+
+	run_something_new();
+	if (threads && (pthread_create(&thread, NULL, do_nothing, NULL) != 0 ||
+			pthread_join(thread, NULL) != 0))
+		_exit(1);
+	_exit(0);
+}
+
 static volatile pid_t child;
 
 static void give_up(int number)
@@ -68,11 +92,12 @@ static void give_up(int number)
 int main(int argc, char **argv)
 {
 	struct sigaction action = {.sa_handler = give_up};
-	int forks = argc == 2 ? atoi(argv[1]) : 0, i, status = 0;
+	int forks = argc > 1 ? atoi(argv[1]) : 0, i, status = 0;
+	bool threads = argc == 3 && strcmp(argv[2], "threads") == 0;
 	pthread_t thread;
 
-	if (forks <= 0) {
-		fprintf(stderr, "usage: emulated_forks FORKS\n");
+	if (forks <= 0 || argc != 2 + threads) {
+		fprintf(stderr, "usage: emulated_forks FORKS [threads]\n");
 		return 2;
 	}
 	sigaction(SIGALRM, &action, NULL);
@@ -81,19 +106,20 @@ int main(int argc, char **argv)
 			return 2;
 	for (i = 0; i < forks; i++) {
 		child = fork();
-		if (child == 0) {
-			run_something_new();
-			_exit(0);
-		}
+		if (child == 0)
+			live_as_child(threads);
 		alarm(PATIENCE_S);
 		while (waitpid(child, &status, 0) != child)
 			continue;
 		alarm(0);
 		if (status != 0) {
-			printf("emulated_forks: child %d of %d hung\n", i + 1, forks);
+			printf("emulated_forks: child %d of %d %s\n", i + 1, forks,
+			       WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL
+				       ? "hung"
+				       : "did not end well");
 			return 1;
 		}
 	}
-	printf("emulated_forks: %d children, none hung\n", forks);
+	printf("emulated_forks: %d children, all well\n", forks);
 	return 0;
 }
