@@ -40,6 +40,7 @@ static const struct pawl_costs first_costs = {.transfer = {100}, .wake = {10000}
 __attribute__((aligned(4096))) static struct pawl_reads reads[SIM_MOST_READS];
 int sim_reads = 4;
 static struct pawl_reads no_room = {.slots = {{2}, {2}}};
+const struct sim_records *sim_records;
 
 void sim_reset(void)
 {
@@ -57,6 +58,7 @@ void sim_reset(void)
 	pawl_lease_generation = 0;
 	pawl_lease_forget();
 	__builtin_memset(reads, 0, (size_t)sim_reads * sizeof(*reads));
+	sim_records = NULL;
 }
 
 struct state {
@@ -287,17 +289,24 @@ void sim_give_reads(int thread)
 
 struct pawl_reads *pawl_reads_first(void)
 {
+	if (sim_records != NULL)
+		return sim_records->first();
 	return pawl_self()->reads = &no_room;
 }
 
 struct pawl_reads *pawl_reads_at(unsigned i)
 {
+	if (sim_records != NULL)
+		return sim_records->at(i);
 	return i < (unsigned)sim_reads ? &reads[i] : NULL;
 }
 
 void pawl_reads_exit(struct pawl_thread *self)
 {
-	self->reads = &no_room;
+	if (sim_records != NULL)
+		sim_records->exit(self);
+	else
+		self->reads = &no_room;
 }
 
 bool pawl_heavy_fence_works(void)

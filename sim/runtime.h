@@ -12,6 +12,16 @@ extern int sim_reads; /* 4 unless an engine has more threads */
 /* Gives the running thread the record of its number. Without, its record has no room. */
 void sim_give_reads(int thread);
 
+/* What takes their place: the shipped ones, src/sync/reads.c. NULL: nothing does. */
+struct pawl_reads;
+struct pawl_thread;
+struct sim_records {
+	struct pawl_reads *(*first)(void);
+	struct pawl_reads *(*at)(unsigned i);
+	void (*exit)(struct pawl_thread *self);
+};
+extern const struct sim_records *sim_records;
+
 /* A pawl_rwlock for engines that measure reads: as readers find it for good. */
 enum sim_rwlock_form { SIM_RWLOCK_COUNTED, SIM_RWLOCK_FENCED, SIM_RWLOCK_BIASED };
 size_t sim_rwlock_size(void);
@@ -43,7 +53,6 @@ size_t sim_thread_size(void);
 /* Whether sim_thread_exit must run, on its fiber, before the thread is gone. */
 bool sim_thread_wants_exit(const void *thread);
 
-struct pawl_thread;
 void sim_thread_exit(struct pawl_thread *self);
 
 #endif /* SIM_RUNTIME_H */

@@ -118,6 +118,8 @@ struct pawl_reads {
 		depth[1 << PAWL_READS_BITS]; /* reads of a slot's lock but one */
 	pawl_atomic64 counting;		     /* the lock whose count it is just trying */
 	struct pawl_reads *free_next;
+	pawl_atomic64 looked_at; /* the lock, and how often: its last looks found it */
+	pawl_atomic64 looked;	 /* so */
 };
 
 #ifdef __cplusplus
@@ -224,18 +226,20 @@ static inline bool pawl_rwlock_read_fast_(struct pawl_rwlock *l,
 	if (__builtin_expect((word & PAWL_RWLOCK_BIASED) != 0, true)) {
 		if (__builtin_expect(pawl_rwlock_announce_(l, slot), true))
 			return true;
-	} else if ((word & PAWL_RWLOCK_FENCED) == 0) {
-		/* Counted here, for until it has the gate a read waits for what was
-		 * before it anyway. */
+	} else {
+		/* Counted here, for a read waits for what was before its locked
+		 * instruction, and what comes after it for that. */
 		bool looks = ++self->slow_reads % PAWL_RWLOCK_LOOK == 0;
 
-		if (!pawl_rwlock_pass_gate_(l))
+		if ((word & PAWL_RWLOCK_FENCED) == 0) {
+			if (!pawl_rwlock_pass_gate_(l))
+				return false;
+		} else if (!pawl_rwlock_announce_fenced_(l, slot)) {
+			*announced = slot;
 			return false;
+		}
 		if (__builtin_expect(looks, false))
 			pawl_rwlock_look_(l);
-		return true;
-	} else if (pawl_rwlock_announce_fenced_(l, slot)) {
-		pawl_rwlock_look_now_and_then_(l);
 		return true;
 	}
 	*announced = slot;

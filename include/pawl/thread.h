@@ -54,6 +54,7 @@
  *   PAWL_RWLOCK_QUIET     so many such looks, between which nobody wrote, make a lock
  *                         fenced
  *   PAWL_READS_BITS       log2 of how many biased reads a thread's record has room for
+ *   PAWL_READS_CHUNK      how many records are made at once
  *   PAWL_GONE_BITS        log2 of how many lists there are of hapax waiters that
  *                         gave up
  *   PAWL_HAPAX_BLOCK_BITS log2 of how many hapax values a thread draws at once

@@ -19,6 +19,7 @@ const struct checked_object checked_objects[] = {
 	{&fence_types[0], fence_scenarios},
 	{&guard_types[0], guard_scenarios},
 	{&park_types[0], park_scenarios},
+	{&reads_types[0], reads_scenarios},
 	{&scoped_types[0], scoped_scenarios},
 	{&rwlock_types[0], rwlock_scenarios},
 	{&semaphore_types[0], semaphore_scenarios},

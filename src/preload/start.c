@@ -32,10 +32,10 @@ static bool leave_rwlocks(void)
 {
 	const char *name = secure_getenv("PAWL_RWLOCK");
 
-	if (name == NULL || *name == '\0' || strcmp(name, OFFER_RWLOCK_GLIBC) == 0)
-		return true;
-	if (strcmp(name, OFFER_RWLOCK_OURS) == 0)
+	if (name == NULL || *name == '\0' || strcmp(name, OFFER_RWLOCK_OURS) == 0)
 		return false;
+	if (strcmp(name, OFFER_RWLOCK_GLIBC) == 0)
+		return true;
 	pawl_os_complain("pawl: PAWL_RWLOCK=");
 	pawl_os_complain(name);
 	pawl_os_complain(" is neither " OFFER_RWLOCK_OURS " nor " OFFER_RWLOCK_GLIBC

@@ -153,7 +153,7 @@ void pawl_rwlock_survive(struct pawl_rwlock *l)
 	pawl_store_relaxed(&l->gate.due, 0);
 }
 
-void pawl_rwlock_forget_counting(struct pawl_rwlock *l)
+void pawl_rwlock_uncount(struct pawl_rwlock *l)
 {
 	uint64_t kept = PAWL_RWLOCK_KEPT | PAWL_RWLOCK_WRITTEN;
 

@@ -11,7 +11,7 @@
 
 #include <pawl/runtime.h>
 
-enum { CHUNK = 64, CHUNKS = 1024, SLOTS = 1 << PAWL_READS_BITS };
+enum { CHUNK = PAWL_READS_CHUNK, CHUNKS = 1024, SLOTS = 1 << PAWL_READS_BITS };
 
 _Static_assert(sizeof(struct pawl_reads) == 128, "a pair of cache lines");
 
@@ -24,7 +24,7 @@ static struct {
 
 /* A record without room: marks of nobody's lock. */
 static struct pawl_reads no_room = {
-	.slots = {{2}, {2}, {2}, {2}, {2}, {2}, {2}, {2}},
+	.slots = {[0 ... SLOTS - 1] = {PAWL_RWLOCK_GATED}},
 };
 
 struct pawl_reads *pawl_reads_at(unsigned i)
@@ -136,7 +136,7 @@ void pawl_reads_forget(void)
 		if (r == mine)
 			continue;
 		if (pawl_load_relaxed(&r->counting) != 0)
-			pawl_rwlock_forget_counting(
+			pawl_rwlock_uncount(
 				pawl_pointer(pawl_load_relaxed(&r->counting)));
 		pawl_store_relaxed(&r->counting, 0);
 		for (k = 0; k < SLOTS; k++) {

@@ -39,6 +39,6 @@ void pawl_rwlock_survive(struct pawl_rwlock *l);
 
 /* In the child of a fork: another thread was about to find out whether it may be
  * counted as a reader of *l. */
-void pawl_rwlock_forget_counting(struct pawl_rwlock *l);
+void pawl_rwlock_uncount(struct pawl_rwlock *l);
 
 #endif /* PAWL_SYNC_READS_H */

@@ -208,6 +208,51 @@ static bool give(struct pawl_rwlock *l, uint64_t word, uint64_t form)
 	return word == wanted || pawl_cas_release(&l->word, word, wanted); /* [O] */
 }
 
+/* A look at a lock without a form: if it has not been written for some looks in a row, a
+ * record will do from now on, with a fence. */
+static void look_at_gated(struct pawl_rwlock *l, uint64_t word, uint64_t before)
+{
+	uint64_t barred = before, form = 0;
+
+	if ((word & PAWL_RWLOCK_WRITTEN) != 0) {
+		barred -= quiet_of(barred) * QUIET;
+		if (barred == 0)
+			barred = TIME; /* no longer as new */
+	} else {
+		if (barred == 0 || quiet_of(barred) + 1 >= PAWL_RWLOCK_QUIET)
+			form = PAWL_RWLOCK_FENCED;
+		if (quiet_of(barred) < QUIET_MOST)
+			barred += QUIET;
+	}
+	(void)give(l, word, form);
+	if (barred != before) /* else others' caches would lose the word */
+		pawl_store_relaxed(&l->barred, barred); /* Relaxed: a hint */
+}
+
+/* Whether `barred`, which each withdrawal of the form changes, is what it was at this
+ * thread's last looks. */
+static bool has_been_quiet(const struct pawl_rwlock *l, uint64_t barred)
+{
+	struct pawl_reads *mine = pawl_reads_mine();
+	/* Relaxed, here and below: our own, or a hint if there is no room. */
+	uint64_t times = pawl_load_relaxed(&mine->looked_at) - pawl_address(l);
+	bool same = times < QUIET_LOOKS && pawl_load_relaxed(&mine->looked) == barred;
+
+	times = same ? times + 1 : 0;
+	pawl_store_relaxed(&mine->looked_at, pawl_address(l) + times);
+	pawl_store_relaxed(&mine->looked, barred);
+	return times == QUIET_LOOKS;
+}
+
+/* A look at a fenced one: it stays so for some more writes if readers came often enough
+ * between the last ones. Seldom writes to its line, which all readers have. */
+static void look_at_fenced(struct pawl_rwlock *l, uint64_t barred)
+{
+	if (quiet_of(barred) <= QUIET_LOW && has_been_quiet(l, barred))
+		/* Relaxed: a hint. */
+		pawl_store_relaxed(&l->barred, barred + QUIET_MORE * QUIET);
+}
+
 /*
  * Now and then, by a reader that is inside: if l has not been written for a while, a
  * record will do from now on, with a fence at first, and without if writers come
@@ -216,29 +261,19 @@ static bool give(struct pawl_rwlock *l, uint64_t word, uint64_t form)
 void pawl_rwlock_look_(struct pawl_rwlock *l)
 {
 	/* Relaxed, here and below: hints, but what [O] makes sure of. */
-	uint64_t word = pawl_load_relaxed(&l->word), now = 0, form = 0;
-	uint64_t before = pawl_load_relaxed(&l->barred), barred = before;
-	bool written = (word & PAWL_RWLOCK_WRITTEN) != 0;
+	uint64_t word = pawl_load_relaxed(&l->word), now;
+	uint64_t barred = pawl_load_relaxed(&l->barred);
 
-	if ((word & PAWL_RWLOCK_FENCED) == 0) {
-		if (!written &&
-		    (barred == 0 || quiet_of(barred) + 1 >= PAWL_RWLOCK_QUIET))
-			form = PAWL_RWLOCK_FENCED;
-	} else if ((word & PAWL_RWLOCK_BIASED) == 0 &&
-		   pawl_heavy_fence_works() && /* [H] will end it */
-		   (now = pawl_os_now()) >= barred) {
-		form = PAWL_RWLOCK_BIASED;
-	}
-	if (written && (word & RECORDS) == 0)
-		barred -= quiet_of(barred) * QUIET; /* it takes some in a row */
-	else if (!written && quiet_of(barred) < QUIET_MOST)
-		barred += QUIET;
-	if (written && barred == 0)
-		barred = TIME; /* no longer as new */
-	if (give(l, word, form) && form == PAWL_RWLOCK_BIASED)
-		barred = now - now % TIME + barred % TIME; /* since when it is biased */
-	if (barred != before) /* else others' caches would lose the word */
-		pawl_store_relaxed(&l->barred, barred);
+	if ((word & PAWL_RWLOCK_BIASED) != 0)
+		return;
+	if ((word & PAWL_RWLOCK_FENCED) == 0)
+		look_at_gated(l, word, barred);
+	else if (!pawl_heavy_fence_works() || /* [H] would end it */
+		 (now = pawl_os_now()) < barred)
+		look_at_fenced(l, barred);
+	else if (give(l, word, PAWL_RWLOCK_BIASED))
+		/* Since when it is biased. */
+		pawl_store_relaxed(&l->barred, now - now % TIME + barred % TIME);
 }
 
 /* Announces a read of l in a free slot, as the lock has it: true if that is enough. */
@@ -366,11 +401,14 @@ static int poll_and_doze(struct pawl_rwlock *l, const struct pawl_deadline *dead
 {
 	uint64_t rest = pawl_wake_cost();
 	bool stalled = false;
-	int naps;
+	int naps = 0;
 
 	if (poll(l, rest / (pawl_mutex_has_queue(&l->gate) ? 4 : 1), &stalled))
 		return 0;
-	for (naps = stalled ? 0 : FIRST_NAP; naps < PAWL_RWLOCK_NAPS; naps++) {
+	/* Relaxed: a hint. */
+	if (!stalled && !is_writers(pawl_load_relaxed(&l->gate.word)))
+		naps = FIRST_NAP;
+	for (; naps < PAWL_RWLOCK_NAPS; naps++) {
 		if (pawl_rwlock_doze(rest << naps, deadline))
 			return ETIMEDOUT;
 		if (stalled ? enter(l, false) : poll(l, rest / 2, &stalled))

@@ -168,7 +168,8 @@ static void bar(struct pawl_rwlock *l, uint64_t start)
 					       barred % DOUBLING);
 }
 
-/* After a withdrawal: whether readers came often enough that they get it back. */
+/* Spends some credit: whether readers came often enough that they get the form back.
+ * By who is about to withdraw it: later the line would have to come back from them. */
 static bool is_worth_keeping(struct pawl_rwlock *l)
 {
 	/* Relaxed, here and below: a hint. */
@@ -191,7 +192,7 @@ static int withdraw(struct pawl_rwlock *l, uint64_t word,
 	int error;
 
 	/* Nobody else takes it, or keeps it: we have the gate. */
-	if ((word & PAWL_RWLOCK_KEPT) == 0)
+	if ((word & PAWL_RWLOCK_KEPT) == 0 && is_worth_keeping(l))
 		what -= PAWL_RWLOCK_KEPT;
 	pawl_fetch_add_seq_cst(&l->word, -what); /* [S] */
 	if (biased && !pawl_heavy_fence())	 /* [H] */
@@ -220,9 +221,6 @@ static int drain(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
 		if (error != 0)
 			return error;
 	}
-	if ((word & PAWL_RWLOCK_KEPT) != 0 && !is_worth_keeping(l))
-		/* Relaxed: takes away what we alone look at. */
-		pawl_fetch_add_relaxed(&l->word, -(uint64_t)PAWL_RWLOCK_KEPT);
 	return 0;
 }
 

@@ -307,6 +307,8 @@ class Trials(CommandTest):
         self.assertIn("ttas+park+rwlock is best for this program", self.verdict(done))
         self.assertIn("pawl run --lock ttas+park --rwlock pawl -- /", self.verdict(done))
         self.assertEqual(list(self.results()), ["glibc", "ttas+park+rwlock"])
+        done = self.succeed(*words, "--locks", "ttas+park", "--", reader)
+        self.assertIn("pawl run --lock ttas+park --rwlock glibc -- /", self.verdict(done))
         # Whose they are is said: then no lock of ours is taken, and none is tried.
         env = {**os.environ, "PAWL_RWLOCK": "glibc"}
         done = self.succeed(*words, "--", reader, env=env)

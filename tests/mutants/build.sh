@@ -30,6 +30,7 @@ guard) # beside what stands in for it
 	flags="$flags -Dsim_guard_unlock=sim_real_guard_unlock"
 	;;
 rwlock) sources="sync/rwlock sync/rwlock_write sync/mutex sleep/park" ;;
+reads) sources=sync/readers ;;
 lease | handle) sources="lease/lease lease/handle life/exit" ;;
 shared) sources="shared/lock shared/agents" ;;
 *) sources= ;;
@@ -41,11 +42,12 @@ for source in $sources; do
 done
 if [ -e "$root/sim/check/$lock.c" ]; then
 	line= name=$lock
-	# The scenarios of shared include this one, as <shared/shared.c>.
-	if [ -e "$overlay/src/shared/shared.c" ]; then
-		mkdir -p "$overlay/shared"
-		mv "$overlay/src/shared/shared.c" "$overlay/shared/"
-	fi
+	# Scenarios include these, as <shared/shared.c> and <sync/reads.c>.
+	for included in shared/shared.c sync/reads.c; do
+		[ -e "$overlay/src/$included" ] || continue
+		mkdir -p "$overlay/${included%/*}"
+		mv "$overlay/src/$included" "$overlay/$included"
+	done
 	cp "$root/sim/check/$lock.c" "$overlay/src/check/check_$lock.c"
 	flags="$flags -I $root/sim/check -D${lock}_types=sim_loaded_locks"
 	flags="$flags -D${lock}_scenarios=sim_loaded_scenarios"

@@ -41,7 +41,7 @@ static void so_is_the_cxx_library(void **state)
 {
 	(void)state;
 	run_well("preload_intercepted_cxx");
-	with("PAWL_RWLOCK", OFFER_RWLOCK_OURS, run_well, "preload_intercepted_cxx");
+	with("PAWL_RWLOCK", OFFER_RWLOCK_GLIBC, run_well, "preload_intercepted_cxx");
 }
 
 static void so_are_old_versions(void **state)
@@ -49,7 +49,7 @@ static void so_are_old_versions(void **state)
 	(void)state;
 #ifdef OLD_VERSIONS
 	run_well("preload_old_versions");
-	with("PAWL_RWLOCK", OFFER_RWLOCK_OURS, run_well, "preload_old_versions");
+	with("PAWL_RWLOCK", OFFER_RWLOCK_GLIBC, run_well, "preload_old_versions");
 #else
 	print_message("this CPU's glibc is younger than those versions\n");
 	skip();
@@ -66,7 +66,7 @@ static void nothing_allocates(void **state)
 {
 	(void)state;
 	run_well("preload_first_use");
-	with("PAWL_RWLOCK", OFFER_RWLOCK_OURS, run_well, "preload_first_use");
+	with("PAWL_RWLOCK", OFFER_RWLOCK_GLIBC, run_well, "preload_first_use");
 }
 
 static void a_plug_in_shares_mutexes(void **state)

@@ -85,26 +85,26 @@ static void rwlocks_are_counted(void **state)
 	free(outcome.text);
 }
 
-/* They are glibc's, and then nobody counts, unless somebody asks for ours. */
-static void rwlocks_are_glibcs_unless_asked_for(void **state)
+/* They are ours, unless somebody leaves them to glibc: then nobody counts. */
+static void rwlocks_are_glibcs_if_asked_for(void **state)
 {
 	static const struct {
 		const char *variable, *option;
 		bool ours;
 	} ways[] = {
-		{"", "", false},
+		{"", "", true},
 		{"", "--rwlock glibc", false},
 		{"", "--rwlock pawl", true},
-		{"PAWL_RWLOCK=", "", false},
+		{"PAWL_RWLOCK=", "", true},
 		{"PAWL_RWLOCK=glibc", "", false},
 		{"PAWL_RWLOCK=pawl", "", true},
 		{"PAWL_RWLOCK=pawl", "--rwlock glibc", false},
+		{"PAWL_RWLOCK=glibc", "--rwlock pawl", true},
 	};
 	size_t i;
 
 	(void)state;
 	need_no_emulator();
-	unsetenv("PAWL_RWLOCK");
 	for (i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		struct outcome outcome = run(
 			"%s %s run --stats %s -- %s/preload_rwlock_integrity many "
@@ -119,8 +119,8 @@ static void rwlocks_are_glibcs_unless_asked_for(void **state)
 				 outcome.text);
 		free(outcome.text);
 	}
-	behaves_alike("preload_rwlock_semantics");
-	setenv("PAWL_RWLOCK", OFFER_RWLOCK_OURS, 1);
+	with("PAWL_RWLOCK", OFFER_RWLOCK_GLIBC, behaves_alike,
+	     "preload_rwlock_semantics");
 }
 
 static void neither_ours_nor_glibcs_is_one_line(void **state)
@@ -159,11 +159,10 @@ int check_rwlocks(void)
 		cmocka_unit_test(rwlocks_jumps),
 		cmocka_unit_test(rwlocks_work_without_membarrier),
 		cmocka_unit_test(rwlocks_are_counted),
-		cmocka_unit_test(rwlocks_are_glibcs_unless_asked_for),
+		cmocka_unit_test(rwlocks_are_glibcs_if_asked_for),
 		cmocka_unit_test(neither_ours_nor_glibcs_is_one_line),
 	};
 
 	lock = lock_type_find(OFFER_DEFAULT);
-	setenv("PAWL_RWLOCK", OFFER_RWLOCK_OURS, 1);
 	return cmocka_run_group_tests(rwlocks, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The C++ library's mutexes and condition variables are ours, and so are shared mutexes
- * if PAWL_RWLOCK asks for it, and work: glibc would leave its mark in the object, a count of users.
+ * unless PAWL_RWLOCK is set to glibc, and work: glibc would leave its mark in the object, a count of users.
  */
 #include <chrono>
 #include <condition_variable>
@@ -131,7 +131,7 @@ static void conditions()
 /* glibc leaves this as it was initialised. */
 static bool is_whose_it_should_be(const pthread_rwlock_t *rw)
 {
-	return (rw->__data.__pad2 != 0) == (getenv("PAWL_RWLOCK") != nullptr);
+	return (rw->__data.__pad2 != 0) == (getenv("PAWL_RWLOCK") == nullptr);
 }
 
 template <class Mutex> static void shared()

@@ -55,7 +55,7 @@ int run_main(int argc, char **argv)
 		 &lock},
 		{"rwlock", "WHOSE",
 		 "whose read-write locks to use: " OFFER_RWLOCK_OURS
-		 " or " OFFER_RWLOCK_GLIBC " (" OFFER_RWLOCK_GLIBC ")",
+		 " or " OFFER_RWLOCK_GLIBC " (" OFFER_RWLOCK_OURS ")",
 		 parse_rwlock, &rwlock},
 		{"stats", NULL, "report on stderr, at exit, how the lock fared",
 		 parse_flag, &stats},
@@ -67,9 +67,9 @@ int run_main(int argc, char **argv)
 		.command = "run",
 		.operands = "-- PROGRAM [ARGUMENT...]",
 		.about = "Runs a program with one of pawl's locks under its pthread "
-			 "mutexes and\ncondition variables; its read-write locks are "
-			 "left to glibc,\nunless --rwlock says otherwise. Environment: "
-			 "PAWL_LOCK=NAME, PAWL_RWLOCK=WHOSE,\n"
+			 "mutexes and\ncondition variables, and pawl_rwlock under its "
+			 "read-write locks, unless --rwlock\nleaves those to glibc. "
+			 "Environment: PAWL_LOCK=NAME, PAWL_RWLOCK=WHOSE,\n"
 			 "PAWL_STATS=FILE, PAWL_VERBOSE=1.",
 		.options = options,
 	};

@@ -85,8 +85,8 @@ char **environment_for(const char *name, const char *stats)
 	char *before = asked != NULL ? strdup(asked) : NULL;
 	char **environment;
 
-	if (has_rwlock(name))
-		set("PAWL_RWLOCK", "pawl");
+	if (has_rwlock(name) || asked == NULL)
+		set("PAWL_RWLOCK", has_rwlock(name) ? "pawl" : "glibc");
 	set("PAWL_STATS", stats);
 	environment = interposed_environment(lock_of(name));
 	set("PAWL_STATS", NULL);

@@ -134,13 +134,24 @@ static void write_word(FILE *out, const char *word)
 	fputc('\'', out);
 }
 
+/* What `pawl run` needs to be told, so that the program's read-write locks are whose they
+ * were. */
+static const char *rwlock_option(const struct trial *trial, const struct candidate *best)
+{
+	if (has_rwlock(best->name))
+		return " --rwlock pawl";
+	return trial->look.counts.rwlocks > 0 && getenv("PAWL_RWLOCK") == NULL
+		       ? " --rwlock glibc"
+		       : "";
+}
+
 static void write_command(FILE *out, const struct trial *trial,
 			  const struct candidate *best)
 {
 	char *const *word;
 
 	fprintf(out, "pawl run --lock %s%s --", lock_of(best->name),
-		has_rwlock(best->name) ? " --rwlock pawl" : "");
+		rwlock_option(trial, best));
 	if (trial->request->server != NULL) /* which a shell is to read */
 		fprintf(out, " %s", trial->request->server);
 	else

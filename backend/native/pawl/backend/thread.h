@@ -19,6 +19,7 @@
 #define PAWL_RWLOCK_LOOK      64u
 #define PAWL_RWLOCK_QUIET     4
 #define PAWL_READS_BITS	      3
+#define PAWL_READS_CHUNK      64
 
 #ifdef __cplusplus
 extern "C" {

@@ -130,6 +130,11 @@
 #define pawl_reads_first	 sim_reads_first
 #define pawl_reads_at		 sim_reads_at
 #define pawl_reads_exit		 sim_reads_exit
+#define pawl_reads_forget	 sim_reads_forget
+#define pawl_rwlock_reads	 sim_rwlock_reads
+#define pawl_rwlock_end_other	 sim_rwlock_end_other
+#define pawl_rwlock_survive	 sim_rwlock_survive
+#define pawl_rwlock_uncount	 sim_rwlock_uncount
 #define pawl_heavy_fence_works	 sim_heavy_fence_works
 #define pawl_region_claim	 sim_region_claim
 #define pawl_region_free	 sim_region_free

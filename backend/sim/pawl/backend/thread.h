@@ -19,6 +19,7 @@
 #define PAWL_RWLOCK_LOOK      sim_rwlock_look
 #define PAWL_RWLOCK_QUIET     1u
 #define PAWL_READS_BITS	      1
+#define PAWL_READS_CHUNK      1
 
 static inline struct pawl_thread *pawl_self(void)
 {
