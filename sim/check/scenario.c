@@ -20,6 +20,7 @@ const struct checked_object checked_objects[] = {
 	{&guard_types[0], guard_scenarios},
 	{&park_types[0], park_scenarios},
 	{&scoped_types[0], scoped_scenarios},
+	{&interposer_types[0], interposer_scenarios},
 	{&rwlock_types[0], rwlock_scenarios},
 	{&semaphore_types[0], semaphore_scenarios},
 	{&seqlock_types[0], seqlock_scenarios},
