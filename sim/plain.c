@@ -39,6 +39,24 @@ PLAIN(__tsan_unaligned_write4, 4, true)
 PLAIN(__tsan_unaligned_write8, 8, true)
 PLAIN(__tsan_unaligned_write16, 16, true)
 
+/* Where the compiler is asked to tell volatile accesses apart: those that may race, and
+ * say so. */
+#define VOLATILE(name, size, write)                                \
+	void name(const void *p);                                  \
+	void name(const void *p)                                   \
+	{                                                          \
+		sim_engine->volatile_access(p, size, write, SITE); \
+	}
+
+VOLATILE(__tsan_volatile_read1, 1, false)
+VOLATILE(__tsan_volatile_read2, 2, false)
+VOLATILE(__tsan_volatile_read4, 4, false)
+VOLATILE(__tsan_volatile_read8, 8, false)
+VOLATILE(__tsan_volatile_write1, 1, true)
+VOLATILE(__tsan_volatile_write2, 2, true)
+VOLATILE(__tsan_volatile_write4, 4, true)
+VOLATILE(__tsan_volatile_write8, 8, true)
+
 void __tsan_read_range(const void *p, unsigned long size);
 void __tsan_read_range(const void *p, unsigned long size)
 {

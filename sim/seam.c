@@ -10,7 +10,7 @@ static void ignore(const void *p, size_t size, bool write, const void *site)
 }
 
 /* What simulated code does when it is loaded. */
-static const struct sim_engine nobody = {.plain = ignore};
+static const struct sim_engine nobody = {.plain = ignore, .volatile_access = ignore};
 
 const struct sim_engine *sim_engine = &nobody;
 void (*sim_before_step)(void);

@@ -89,6 +89,9 @@ struct sim_engine {
 	bool (*sleep_for)(const uint64_t *p, uint64_t expected, uint64_t ns);
 	/* Accesses that are not atomic, in code built for the simulator. */
 	void (*plain)(const void *p, size_t size, bool write, const void *site);
+	/* Those that are volatile, in code that is built to tell them apart; NULL: no
+	 * such code runs here. */
+	void (*volatile_access)(const void *p, size_t size, bool write, const void *site);
 	void *(*self)(void); /* struct pawl_thread of the running fiber */
 	/* NUMA node it is on. NULL: now on one of them, now on another, for no lock may
 	 * hang on where a thread was before. */

@@ -92,6 +92,8 @@ extern const struct lock_type handle_types[];
 extern const struct scenario handle_scenarios[];
 extern const struct lock_type lease_types[];
 extern const struct scenario lease_scenarios[];
+extern const struct lock_type interposer_types[];
+extern const struct scenario interposer_scenarios[];
 extern const struct lock_type rwlock_types[];
 extern const struct scenario rwlock_scenarios[];
 extern const struct lock_type semaphore_types[];

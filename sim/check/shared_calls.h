@@ -10,6 +10,7 @@
 #ifndef CHECK_SHARED_CALLS_H
 #define CHECK_SHARED_CALLS_H
 
+#include "results.h"
 #include "shared_world.h"
 
 #include <pawl/backend/debug.h>
@@ -77,7 +78,7 @@ enum { FIRST, SECOND, MUTEXES };
 
 static const struct timespec soon = {.tv_sec = 1};
 
-/* What was seen in this execution; counts when that comes to its end. */
+/* What may be seen. */
 enum {
 	SAW_LOCKED,
 	SAW_OWNER_DEAD,
@@ -100,13 +101,6 @@ static const char *const sight_names[] = {
 	[SAW_DETACHED] = "a detach that returns 0",
 };
 
-static uint64_t seen;
-
-OUTSIDE static void see(int sight)
-{
-	seen |= (uint64_t)1 << sight;
-}
-
 static void set_up_calls(unsigned mortals, unsigned agents, bool together)
 {
 	set_up_in(&attached.world, mortals, agents);
@@ -121,13 +115,6 @@ static void calls_end(void *argument)
 {
 	at_the_end(argument);
 	scenario_saw(seen);
-}
-
-static void expect(const char *call, int result, int expected)
-{
-	if (result != expected)
-		explore_fail(VERDICT_ASSERTION, "%s returned %d, not %d", call, result,
-			     expected);
 }
 
 static int lock_first(void)

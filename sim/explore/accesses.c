@@ -9,19 +9,48 @@ const char *access_place(struct search *s, const void *p)
 	return s->place;
 }
 
-static void check_race(struct search *s, struct cell *cell, bool write, bool plain)
+static void check_race(struct search *s, struct cell *cell, int halves, bool write,
+		       bool plain)
 {
 	clock_vector known = search_here(s)->hb;
-	int t = me(s);
+	int t = me(s), half;
 
 	known[t] = 0xff;
-	if (!clock_within(cell->plain_writes, known) ||
-	    (plain && !clock_within(cell->atomic_writes, known)) ||
-	    (write && !clock_within(cell->plain_reads, known)) ||
-	    (write && plain && !clock_within(cell->atomic_reads, known)))
-		explore_fail(VERDICT_RACE,
-			     "two threads access %s and nothing orders them",
-			     access_place(s, cell->address));
+	for (half = 0; half < HALVES; half++) {
+		const struct accesses *a = &cell->halves[half];
+
+		if ((halves >> half & 1) == 0)
+			continue;
+		if (!clock_within(a->plain_writes, known) ||
+		    (plain && !clock_within(a->atomic_writes, known)) ||
+		    (write && !clock_within(a->plain_reads, known)) ||
+		    (write && plain && !clock_within(a->atomic_reads, known)))
+			explore_fail(VERDICT_RACE,
+				     "two threads access %s and nothing orders them",
+				     access_place(s, cell->address));
+	}
+}
+
+/* Notes an access by a thread of which so many events have happened. */
+static void note(struct cell *cell, int halves, bool write, bool plain, int t,
+		 uint8_t position)
+{
+	int half;
+
+	for (half = 0; half < HALVES; half++) {
+		struct accesses *a = &cell->halves[half];
+
+		if ((halves >> half & 1) == 0)
+			continue;
+		if (plain && write)
+			a->plain_writes[t] = position;
+		else if (plain)
+			a->plain_reads[t] = position;
+		else if (write)
+			a->atomic_writes[t] = position;
+		else
+			a->atomic_reads[t] = position;
+	}
 }
 
 /* `cell` and `state` are what was found at p. */
@@ -68,22 +97,20 @@ struct cell *access_find(struct search *s, const void *p)
 void access_atomic(struct search *s, struct cell *cell, bool write)
 {
 	uint8_t position = (uint8_t)s->self->position;
-	int t = me(s);
+	int halves = s->self->halves;
 
 	visit(s, cell, position);
-	check_race(s, cell, write, false);
-	if (write) {
+	check_race(s, cell, halves, write, false);
+	if (write)
 		memory_save(s->memory, cell);
-		cell->atomic_writes[t] = position;
-	} else {
-		cell->atomic_reads[t] = position;
-	}
+	note(cell, halves, write, false, me(s), position);
 }
 
-void access_plain(struct search *s, const char *p, bool write, const void *site)
+void access_plain(struct search *s, const char *p, size_t size, bool write,
+		  const void *site)
 {
 	enum memory_state state;
-	int t = me(s);
+	int t = me(s), halves = memory_halves(p, size);
 	struct cell *cell = memory_find(s->memory, p, &state);
 
 	if (cell == NULL && state == MEMORY_LIVE)
@@ -99,7 +126,7 @@ void access_plain(struct search *s, const char *p, bool write, const void *site)
 	if (write && cell->atomic) {
 		struct event *e = search_next_event(s, true);
 
-		check_race(s, cell, true, true);
+		check_race(s, cell, halves, true, true);
 		if (e == NULL)
 			e = search_add_write(s,
 					     (struct event){
@@ -110,7 +137,7 @@ void access_plain(struct search *s, const char *p, bool write, const void *site)
 						     .site = site,
 					     },
 					     false);
-		cell->plain_writes[t] = (uint8_t)s->self->position;
+		note(cell, halves, true, true, t, (uint8_t)s->self->position);
 		visit(s, cell, s->self->position);
 		if (s->self->unread_count == MAX_UNREAD)
 			explore_fail(
@@ -123,12 +150,9 @@ void access_plain(struct search *s, const char *p, bool write, const void *site)
 		search_note_event(s, event_name(t, s->self->position - 1), INITIAL);
 		return;
 	}
-	check_race(s, cell, write, true);
-	if (write) {
-		cell->plain_writes[t] = (uint8_t)(s->self->position + 1);
+	check_race(s, cell, halves, write, true);
+	note(cell, halves, write, true, t, (uint8_t)(s->self->position + 1));
+	if (write)
 		cell->written_plainly = true;
-	} else {
-		cell->plain_reads[t] = (uint8_t)(s->self->position + 1);
-	}
 	visit(s, cell, s->self->position + 1);
 }

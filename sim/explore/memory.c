@@ -219,15 +219,10 @@ void memory_add_stack(struct memory *m, int thread, void *stack, size_t size)
 static struct cell *fresh(struct memory *m, struct cell *cell, const void *p, int owner)
 {
 	if (cell->run != m->run) {
-		clock_vector none = {0};
-
 		cell->run = m->run;
 		cell->address = p;
 		cell->owner = (int8_t)owner;
-		cell->plain_reads = none;
-		cell->plain_writes = none;
-		cell->atomic_reads = none;
-		cell->atomic_writes = none;
+		memset(cell->halves, 0, sizeof(cell->halves));
 	}
 	return cell;
 }
@@ -326,11 +321,21 @@ struct cell *memory_find(struct memory *m, const void *p, enum memory_state *sta
 static bool in_use(struct memory *m, const struct cell *cell, int thread,
 		   clock_vector known)
 {
+	int half;
+
 	known[thread] = 0xff;
-	return cell->run == m->run && !(clock_within(cell->plain_reads, known) &&
-					clock_within(cell->plain_writes, known) &&
-					clock_within(cell->atomic_reads, known) &&
-					clock_within(cell->atomic_writes, known));
+	if (cell->run != m->run)
+		return false;
+	for (half = 0; half < HALVES; half++) {
+		const struct accesses *a = &cell->halves[half];
+
+		if (!clock_within(a->plain_reads, known) ||
+		    !clock_within(a->plain_writes, known) ||
+		    !clock_within(a->atomic_reads, known) ||
+		    !clock_within(a->atomic_writes, known))
+			return true;
+	}
+	return false;
 }
 
 struct cell *memory_free(struct memory *m, void *p, int thread, clock_vector known)

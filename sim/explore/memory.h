@@ -9,8 +9,25 @@
 
 #include "graph.h"
 
-/* What is known of one 8-byte word. Clocks hold, for each thread, how many of
- * its events must have happened for its last such access to have happened. */
+/* The halves of a word, of 4 bytes each: plain and volatile accesses to different ones
+ * do not meet. */
+enum { LOW_HALF = 1, HIGH_HALF = 2, WHOLE = LOW_HALF | HIGH_HALF, HALVES = 2 };
+
+/* Those that so many bytes at p lie in, as far as the word goes. */
+static inline int memory_halves(const void *p, size_t size)
+{
+	size_t first = (uintptr_t)p & 7, last = first + size - 1;
+
+	return (first < 4 ? LOW_HALF : 0) | (last >= 4 ? HIGH_HALF : 0);
+}
+
+/* Clocks hold, for each thread, how many of its events must have happened for its last
+ * such access to have happened. */
+struct accesses {
+	clock_vector plain_reads, plain_writes, atomic_reads, atomic_writes;
+};
+
+/* What is known of one 8-byte word. */
 struct cell {
 	const uint64_t *address;
 	uint32_t run;	      /* in which the rest was written */
@@ -20,7 +37,7 @@ struct cell {
 	int8_t owner;	      /* the thread whose storage or stack it is; -1 = none */
 	bool atomic;	      /* ever accessed atomically, in any execution */
 	bool written_plainly; /* before it was known to be atomic */
-	clock_vector plain_reads, plain_writes, atomic_reads, atomic_writes;
+	struct accesses halves[HALVES];
 };
 
 struct memory;

@@ -5,6 +5,7 @@
 #include <sim/runtime.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 #define SITE __builtin_return_address(0)
 
@@ -27,6 +28,16 @@ static void write_half(struct search *s, const uint64_t *p, uint64_t value,
 	access_atomic(s, cell, true);
 	*(uint64_t *)p = value;
 	admission_doorway(s, p);
+}
+
+/* Puts a value, or the half that the running thread is about, into memory. */
+static void put(struct search *s, uint64_t *p, uint64_t value)
+{
+	if (s->self->halves == WHOLE)
+		*p = value;
+	else
+		memcpy((char *)p + (s->self->halves == LOW_HALF ? 0 : 4),
+		       (const char *)&value + (s->self->halves == LOW_HALF ? 0 : 4), 4);
 }
 
 /* Any operation that reads. `operand` is what it stores, or adds. */
@@ -157,7 +168,7 @@ static void do_store(uint64_t *p, uint64_t value, int order, const void *site)
 				     },
 				     false);
 	access_atomic(s, cell, true);
-	*p = value;
+	put(s, p, value);
 	search_note_event(s, event_name(me(s), s->self->position - 1), INITIAL);
 }
 
@@ -270,7 +281,36 @@ static void do_plain(const void *p, size_t size, bool write, const void *site)
 		return;
 	search_settle(s);
 	for (; at < end; at = (const char *)(((uintptr_t)at | 7) + 1))
-		access_plain(s, at, write, site);
+		access_plain(s, at, (size_t)(end - at), write, site);
+}
+
+/* Whole, and without order; a store is one when its value is known. Words that nobody
+ * can write are not followed. */
+static void do_volatile(const void *p, size_t size, bool write, const void *site)
+{
+	uint64_t *word = (uint64_t *)((uintptr_t)p & ~(uintptr_t)7);
+	struct search *s = current_search;
+	enum memory_state state;
+	struct cell *cell;
+
+	if (s->self == NULL)
+		return;
+	search_settle(s);
+	cell = memory_find(s->memory, word, &state);
+	if (cell == NULL && state == MEMORY_LIVE)
+		return;
+	s->self->halves = memory_halves(p, size);
+	if (write) {
+		s->self->late.word = word;
+		s->self->late.halves = s->self->halves;
+		s->self->late.site = site;
+	} else {
+		uint64_t value = do_load(word, SIM_RELAXED, site);
+
+		memory_save(s->memory, cell);
+		put(s, word, value);
+	}
+	s->self->halves = WHOLE;
 }
 
 static void *do_self(void)
@@ -340,6 +380,7 @@ const struct sim_engine search_engine = {
 	.sleep = do_sleep,
 	.wake = do_wake,
 	.plain = do_plain,
+	.volatile_access = do_volatile,
 	.self = do_self,
 	.one_in = do_one_in,
 	.allocate = do_allocate,

@@ -158,6 +158,8 @@ static void start_threads(struct search *s)
 		thread->early = 0;
 		thread->turn = -1;
 		thread->unread_count = 0;
+		thread->halves = WHOLE;
+		thread->late.word = NULL;
 		memset(thread->arrivals, 0, sizeof(thread->arrivals));
 		sim_fiber_start(thread->fiber, fiber_main, (void *)(intptr_t)t);
 	}

@@ -64,6 +64,12 @@ struct thread {
 		int width;
 		event_id event;
 	} unread[MAX_UNREAD];
+	int halves; /* of its words that its atomic operations are about: all, mostly */
+	struct {
+		uint64_t *word; /* NULL: none */
+		int halves;
+		const void *site;
+	} late; /* a volatile store, which becomes an event when its value is there */
 	struct arrival arrivals[MAX_HELD];
 };
 
@@ -201,7 +207,8 @@ void search_note_plain(struct search *s, const char *what, const void *p, size_t
 /* To be called before the event is taken or added: it is the next one. */
 struct cell *access_find(struct search *s, const void *p);
 void access_atomic(struct search *s, struct cell *cell, bool write);
-void access_plain(struct search *s, const char *p, bool write, const void *site);
+void access_plain(struct search *s, const char *p, size_t size, bool write,
+		  const void *site);
 const char *access_place(struct search *s, const void *p);
 
 /* revisits.c: the running thread's next event, in the first of its ways. */

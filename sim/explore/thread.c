@@ -83,7 +83,17 @@ uint64_t search_peek(const void *p, int width)
 	}
 }
 
-/* A plain store's value is there once its thread comes back to us. */
+static void make_late_store(struct thread *thread)
+{
+	uint64_t *word = thread->late.word;
+
+	thread->late.word = NULL;
+	thread->halves = thread->late.halves;
+	sim_engine->store(word, *word, SIM_RELAXED, thread->late.site);
+	thread->halves = WHOLE;
+}
+
+/* A plain or volatile store's value is there once its thread comes back to us. */
 void search_settle(struct search *s)
 {
 	int i;
@@ -94,6 +104,8 @@ void search_settle(struct search *s)
 		graph_event(&s->graph, s->self->unread[i].event)->value = search_peek(
 			s->self->unread[i].word, s->self->unread[i].width);
 	s->self->unread_count = 0;
+	if (s->self->late.word != NULL)
+		make_late_store(s->self);
 }
 
 bool search_owes_write(struct search *s, int t)

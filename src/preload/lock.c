@@ -17,6 +17,8 @@
  * it, but for a moment on either side.
  *   E1  Whoever finds a mutex of an older era does not queue, but tries again
  *       until it is free.
+ *       Once the process is the child of a fork, who does queue has passed a fence
+ *       [H] first, so that it comes after the reset of E2.
  *   E2  So nobody who is there waits in the queue of a mutex of an older era,
  *       and its unlock resets the body instead of handing over to a ghost.
  *   E3  The unlock of a mutex that nobody holds does nothing, as with glibc: a
@@ -24,9 +26,10 @@
  *
  * Queue nodes. Those of mcs come from preload/record.c, not from the heap.
  *
- * Order: [W] pairs with [V] of sleep/park.c: who was handed the lock sees the section
- * before. [F] pairs with [Z]: so does who takes a lock that was reset, whose own
- * acquire may have read another word than the last that was reset.
+ * Order: who was handed the lock sees the section before, by [V] and [W] of sleep/park.c or
+ * the bucket's lock. [F] pairs with [Z]: so does who takes a lock that was reset, whose own
+ * acquire may have read another word than the last that was reset. [H] pairs with [F]:
+ * who finds the era that was noted behind that fence, or the end of it, finds the reset.
  */
 #include "preload/profile.h"
 #include "preload/record.h"
@@ -43,12 +46,13 @@ enum {
 	SPIN_NS = 4000,	       /* of somebody who does not queue, before sleeping */
 	SHORTEST_NAP = 50000,  /* nanoseconds between two tries, at first */
 	LONGEST_NAP = 1000000, /* and at last */
+	FIRST_ERA = 1,	       /* of a process that is no child of a fork of ours */
 };
 
 /* The lock, if it is not the default; with the nodes of mcs replaced. */
 static struct lock_type chosen;
 static bool is_default = true;
-static uint16_t era = 1;
+static uint16_t era = FIRST_ERA;
 static pawl_atomic64 timed_waiters; /* of all mutexes */
 
 #define MCS(way, how)                                              \
@@ -220,6 +224,8 @@ static void other_take(struct mutex *m)
 
 	if (unlikely(is_of_old_era(m)) && other_take_old(m))
 		return;
+	if (unlikely(era != FIRST_ERA))
+		pawl_acquire_fence(); /* [H] */
 	if (chosen.context_size == 0) {
 		chosen.lock(m->core);
 	} else {
@@ -261,7 +267,8 @@ static int other_take_until(struct mutex *m, const struct pawl_deadline *deadlin
 	} while (!taken && left > 0);
 	if (!granted) {
 		pawl_bucket_lock(bucket);
-		if (pawl_load_acquire(&me.state) == SLEEPER_GRANTED) /* [W] */
+		/* Relaxed: told under the bucket's lock. */
+		if (pawl_load_relaxed(&me.state) == SLEEPER_GRANTED)
 			granted = taken = true;
 		else
 			pawl_bucket_remove(bucket, &me);
@@ -292,13 +299,16 @@ static bool hand_over(struct mutex *m)
 	return waiter != NULL;
 }
 
-/* E2. The last word is what a trylock reads first. */
+/* E2. The word in front is the one that a trylock swaps: until it is 0, and it is not
+ * while somebody holds the lock, nobody gets in. */
 static void reset(struct mutex *m)
 {
-	size_t size = chosen.core_size != 0 ? chosen.core_size : chosen.size, at;
+	size_t at = chosen.core_size != 0 ? chosen.core_size : chosen.size;
 
-	for (at = 0; at < size; at += sizeof(pawl_atomic64))
+	do {
+		at -= sizeof(pawl_atomic64);
 		pawl_store_release((pawl_atomic64 *)(void *)(m->core + at), 0); /* [Z] */
+	} while (at != 0);
 }
 
 static void other_give(struct mutex *m)
@@ -416,6 +426,6 @@ void lock_give(struct mutex *m)
 
 void lock_forked(void)
 {
-	era = (uint16_t)(era == UINT16_MAX ? 1 : era + 1);
+	era = (uint16_t)(era == UINT16_MAX ? FIRST_ERA + 1 : era + 1);
 	timed_waiters = (pawl_atomic64)PAWL_ZERO;
 }

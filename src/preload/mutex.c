@@ -153,7 +153,8 @@ struct pawl_mutex *mutex_queue(struct mutex *m)
 /* Whether glibc would let the caller unlock a mutex of its own. */
 static bool may_unlock_theirs(struct mutex *m)
 {
-	const struct __pthread_mutex_s *data = &theirs(m)->__data;
+	/* Volatile: who asks may be anybody, while others lock it. */
+	const volatile struct __pthread_mutex_s *data = &theirs(m)->__data;
 
 	if ((m->kind & (KIND_ROBUST | KIND_INHERITS)) != 0)
 		return ((uint32_t)data->__lock & FUTEX_TID_MASK) == my_id();

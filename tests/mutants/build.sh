@@ -29,6 +29,14 @@ guard) # beside what stands in for it
 	flags="$flags -Dsim_guard_lock=sim_real_guard_lock"
 	flags="$flags -Dsim_guard_unlock=sim_real_guard_unlock"
 	;;
+interposer)
+	sources="preload/cond preload/lock preload/mutex"
+	flags="$flags -include $root/sim/check/interposer_names.h"
+	case $(${CC:-cc} --version) in
+	*clang*) flags="$flags -mllvm -tsan-distinguish-volatile=1" ;;
+	*) flags="$flags --param=tsan-distinguish-volatile=1" ;;
+	esac
+	;;
 rwlock) sources="sync/rwlock sync/rwlock_write sync/mutex sleep/park" ;;
 reads) sources=sync/readers ;;
 lease | handle) sources="lease/lease lease/handle life/exit" ;;

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The world of the scenarios in interposer.c: what the interposer's mutex.c, cond.c and
+ * lock.c ask of its other files, of glibc and of the system.
+ *
+ * The interposer has started, nobody counts and nobody makes a profile. A mutex that is
+ * glibc's is one word; a condition variable of glibc's has nobody to tell. A thread that
+ * may be cancelled is so, or not, before each of its writes and sleeps while that would
+ * act at once, and in the end.
+ */
+#ifndef CHECK_INTERPOSER_WORLD_H
+#define CHECK_INTERPOSER_WORLD_H
+
+#include "interposer_names.h"
+#include "results.h"
+
+/* Constants here: see the definitions. */
+#undef started
+#undef not_plain
+#define started	  declared_started
+#define not_plain declared_not_plain
+#include <preload/profile.h>
+#include <preload/record.h>
+#include <preload/stats.h>
+#undef started
+#undef not_plain
+
+#include <pawl/thread.h>
+#include <sleep/parking.h>
+
+#include <errno.h>
+#include <setjmp.h>
+#include <threads.h>
+
+enum { THREADS = 3, PLACES = 8 };
+
+static struct world {
+	pthread_mutex_t mutex, second;
+	pthread_cond_t places[PLACES];
+	pawl_atomic64 held; /* what a thread tells the others */
+	/* Plain, under the mutex. */
+	uint64_t inside, ready, served;
+} * world;
+
+static pthread_cond_t *cond; /* one of the places */
+
+/* The interposer's other files. In memory that cannot be written, so that a look is no
+ * step: nobody changes them any more. */
+extern const bool sim_preload_started;
+extern const int sim_preload_not_plain;
+const bool sim_preload_started = true;
+const int sim_preload_not_plain = 0;
+ptrdiff_t identity_at;
+bool stats_on, profile_on, profile_orders;
+struct profile_file *profile_file;
+__thread bool stats_in_cond;
+__thread struct profile_thread *profile_mine;
+
+static const uint32_t identities[THREADS] = {101, 102, 103};
+
+OUTSIDE const char *sim_thread_pointer(void)
+{
+	return (const char *)&identities[explore_thread()];
+}
+
+static void never_asked_for(void)
+{
+	explore_fail(VERDICT_ASSERTION, "what is switched off is asked for");
+}
+
+void start(void)
+{
+	never_asked_for();
+}
+
+uint32_t identity_ask(void)
+{
+	never_asked_for();
+	return 0;
+}
+
+void stats_acquired(void)
+{
+	never_asked_for();
+}
+
+uint64_t stats_waiting(const struct mutex *m, const void *site)
+{
+	(void)m, (void)site;
+	never_asked_for();
+	return 0;
+}
+
+void stats_waited(const struct mutex *m, uint64_t since)
+{
+	(void)m, (void)since;
+	never_asked_for();
+}
+
+void stats_requeued(uint64_t time)
+{
+	(void)time;
+	never_asked_for();
+}
+
+void profile_initialised(const volatile void *lock, const void *site)
+{
+	(void)lock, (void)site;
+	never_asked_for();
+}
+
+void profile_wait(const volatile void *lock, enum profile_kind kind, uint64_t owner,
+		  const void *site)
+{
+	(void)lock, (void)kind, (void)owner, (void)site;
+	never_asked_for();
+}
+
+void profile_waited(void)
+{
+	never_asked_for();
+}
+
+int profile_took(const volatile void *lock, enum profile_kind kind, const void *site)
+{
+	(void)lock, (void)kind, (void)site;
+	never_asked_for();
+	return 0;
+}
+
+void profile_leaves(const volatile void *lock, uint64_t owner, const void *site)
+{
+	(void)lock, (void)owner, (void)site;
+	never_asked_for();
+}
+
+void profile_left(void)
+{
+	never_asked_for();
+}
+
+void profile_order(const volatile void *lock, const void *site)
+{
+	(void)lock, (void)site;
+	never_asked_for();
+}
+
+struct pawl_node *node_get(void)
+{
+	return pawl_node_new_();
+}
+
+void node_put(struct pawl_node *node)
+{
+	(void)node; /* a thread's own, and it does not get it again */
+}
+
+/* glibc. */
+
+static bool theirs_refuses; /* its mutex to be unlocked */
+static int told_theirs;	    /* how often a condition variable of its own was */
+
+static pawl_atomic64 *word_of(pthread_mutex_t *mutex)
+{
+	return (pawl_atomic64 *)(void *)mutex;
+}
+
+static bool is_destroyed(const pthread_mutex_t *mutex)
+{
+	return mutex->__data.__kind == KIND_DESTROYED;
+}
+
+static int lock_theirs(pthread_mutex_t *mutex)
+{
+	if (is_destroyed(mutex))
+		return EINVAL;
+	pawl_await_cas_acquire(word_of(mutex), 0, my_id(), PAWL_SPIN);
+	return 0;
+}
+
+static int unlock_theirs(pthread_mutex_t *mutex)
+{
+	if (is_destroyed(mutex) || theirs_refuses)
+		return is_destroyed(mutex) ? EINVAL : EPERM;
+	pawl_store_release(word_of(mutex), 0);
+	return 0;
+}
+
+static int destroy_theirs(pthread_mutex_t *mutex)
+{
+	return is_destroyed(mutex) ? EINVAL : 0;
+}
+
+OUTSIDE static int tell_theirs(pthread_cond_t *c)
+{
+	(void)c;
+	told_theirs++;
+	return 0;
+}
+
+const struct glibc *glibc(void)
+{
+	static const struct glibc functions = {
+		.mutex_lock = lock_theirs,
+		.mutex_unlock = unlock_theirs,
+		.mutex_destroy = destroy_theirs,
+		.cond_signal = tell_theirs,
+		.cond_broadcast = tell_theirs,
+	};
+
+	return &functions;
+}
+
+/* Cancellation. */
+
+static struct {
+	bool mortal, at_once, cancelled;
+	void (*handler)(void *);
+	void *argument;
+	jmp_buf end;
+} lives[THREADS];
+
+OUTSIDE void sim_cleanup_push(void (*handler)(void *), void *argument)
+{
+	lives[explore_thread()].handler = handler;
+	lives[explore_thread()].argument = argument;
+}
+
+OUTSIDE void sim_cleanup_pop(void)
+{
+	lives[explore_thread()].handler = NULL;
+}
+
+OUTSIDE static void perhaps_be_cancelled(void)
+{
+	int me = explore_thread();
+
+	if (me < 0 || !lives[me].mortal || !lives[me].at_once || !sim_one_in(2))
+		return;
+	lives[me].at_once = lives[me].mortal = false;
+	lives[me].cancelled = true;
+	lives[me].handler(lives[me].argument);
+	_longjmp(lives[me].end, 1);
+}
+
+OUTSIDE int pthread_setcanceltype(int type, int *old)
+{
+	bool *at_once = &lives[explore_thread()].at_once;
+
+	perhaps_be_cancelled();
+	*old = *at_once ? PTHREAD_CANCEL_ASYNCHRONOUS : PTHREAD_CANCEL_DEFERRED;
+	*at_once = type == PTHREAD_CANCEL_ASYNCHRONOUS;
+	return 0;
+}
+
+/* The program. */
+
+/* What is waited for has a bucket of its own: see find_place() of cond.c. */
+static void set_up_with(int kind)
+{
+	int t;
+
+	world = explore_allocate(sizeof(*world), 128);
+	explore_label(world, "world");
+	world->mutex.__data.__kind = kind;
+	cond = world->places;
+	while (pawl_bucket_of_(cond) == pawl_bucket_of_(&world->mutex) ||
+	       pawl_bucket_of_(cond) ==
+		       pawl_bucket_of_(&((struct mutex *)&world->mutex)->owned))
+		if (++cond == world->places + PLACES)
+			pawl_die_("no place is in another bucket");
+	for (t = 0; t < THREADS; t++)
+		lives[t].mortal = lives[t].at_once = lives[t].cancelled = false;
+	lock_choose(sim_lock_type_find("mutex"));
+	sim_before_step = NULL;
+	theirs_refuses = false;
+	told_theirs = 0;
+	seen = 0;
+}
+
+#endif /* CHECK_INTERPOSER_WORLD_H */
