@@ -237,10 +237,14 @@ void pawl_lease_bind(struct pawl_lease_handle *h)
 
 bool sim_sequences;
 
-uint64_t pawl_lease_sequence_word(const struct pawl_lease_handle *h)
+void pawl_lease_sequence_area(const struct pawl_lease_handle *h)
 {
 	(void)h;
-	return sim_sequences;
+}
+
+uint64_t pawl_lease_sequence_word(const struct pawl_lease_handle *h)
+{
+	return h != NULL && sim_sequences;
 }
 
 void pawl_lease_mode_forget(void)

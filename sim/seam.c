@@ -87,6 +87,11 @@ void sim_sequence_begin(void)
 	sim_engine->begin_sequence();
 }
 
+bool sim_sequence_whole(void)
+{
+	return sim_engine->whole_sequence();
+}
+
 bool sim_sequence_end(uint64_t *p, uint64_t value, int order)
 {
 	return sim_engine->end_sequence(p, value, order, SITE);

@@ -74,6 +74,7 @@ struct sim_engine {
 	 * preempted, moved or interrupted in between, or a barrier came by. NULL where
 	 * threads have no CPUs. */
 	void (*begin_sequence)(void);
+	bool (*whole_sequence)(void); /* so far; is no step */
 	bool (*end_sequence)(uint64_t *p, uint64_t value, int order, const void *site);
 	/* Returns the value that ended the wait. */
 	uint64_t (*await)(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t to,
@@ -129,6 +130,7 @@ bool sim_heavy_fence(void);
 bool sim_heavy_fence_cpu(unsigned cpu);
 unsigned sim_cpu(void);
 void sim_sequence_begin(void);
+bool sim_sequence_whole(void);
 bool sim_sequence_end(uint64_t *p, uint64_t value, int order);
 uint64_t sim_await(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t to,
 		   int order);

@@ -187,8 +187,8 @@ enum pawl_lease_mode pawl_lease_mode(void);
 /*
  * Whether the short operations of counter.h, idalloc.h and pool.h are restartable
  * sequences in this process, and need no lease as long as nothing is in the way. So it
- * is if PAWL_LEASE_SEQUENCES is "yes", in the modes CPU and CID, where the system can end
- * them by a barrier (Linux 5.10).
+ * is in the modes CPU and CID, where the system can end them by a barrier (Linux 5.10),
+ * unless PAWL_LEASE_SEQUENCES is "no".
  */
 bool pawl_lease_sequences(void);
 /* Its name, as in PAWL_LEASE_MODE. */

@@ -32,6 +32,8 @@
  *   I4  Whoever changes several words of a shared shard, or has things that are in
  *       none, has begun: then a fork waits until it ends, as it waits for who is
  *       inside a leased shard.
+ *   I5  There is a shard of number pawl_lease_ids(), a spare one or a shared one, and it
+ *       is never LEASED to anybody.
  *
  * Order      exit's release is lease.h's; it pairs with the next enter. A shared
  *            shard orders what its user's own atomics order.
@@ -56,19 +58,19 @@
  * Restartable sequences, where the system and the CPU have them; the back end supplies,
  * in pawl/backend/sequence.h:
  *   PAWL_SEQUENCES        whether this code has any; pawl/counter.h and slots.h ask
- *   pawl_sequence_place_() to be passed on, and not 0, or there is nothing to be done by
- *                         sequences now
+ *   pawl_sequence_place_() to be passed on, and not 0, or this thread never uses any
  *   pawl_sequence_granted_()
  *                         whether that is so for this thread, whatever this code has
- *   pawl_sequence_add_(where, own, n)
+ *   pawl_sequence_add_(place, own, n)
  *                         adds n to the first word of the shard at *own that is this
  *                         CPU's, if that is LEASED to anybody (I8 of lease.h)
- *   pawl_sequence_pop_(where, own)
+ *   pawl_sequence_pop_(place, own)
  *                         takes a slot from the stack in such a shard: a count, which is
  *                         stored last, and the slots behind it; UINT32_MAX if it cannot
- *   pawl_sequence_push_(where, own, slot)
+ *   pawl_sequence_push_(place, own, slot)
  *                         puts one there
- * What fails has done nothing. None of them repeats anything.
+ * What fails has done nothing. None of them repeats anything. While a process forks, all
+ * fail: their thread is told that its CPU is the one of number pawl_lease_ids() (I5).
  */
 #include <pawl/backend/sequence.h>
 

@@ -247,11 +247,11 @@ static inline void pawl_slots_put_leased_(struct pawl_slots *a, uint32_t slot)
  */
 static inline uint32_t pawl_slots_get(struct pawl_slots *a)
 {
-	uint64_t where = pawl_sequence_place_();
+	uint64_t place = pawl_sequence_place_();
 	uint32_t slot;
 
-	if (__builtin_expect(where != 0, true)) {
-		slot = pawl_sequence_pop_(where, &a->shards.own);
+	if (__builtin_expect(place != 0, true)) {
+		slot = pawl_sequence_pop_(place, &a->shards.own);
 		if (__builtin_expect(slot != PAWL_SLOTS_NONE, true))
 			return slot;
 	}
@@ -268,10 +268,10 @@ static inline uint32_t pawl_slots_get(struct pawl_slots *a)
 /* Gives back a slot that the caller holds. Otherwise as get. */
 static inline void pawl_slots_put(struct pawl_slots *a, uint32_t slot)
 {
-	uint64_t where = pawl_sequence_place_();
+	uint64_t place = pawl_sequence_place_();
 
-	if (__builtin_expect(where != 0, true) &&
-	    __builtin_expect(pawl_sequence_push_(where, &a->shards.own, slot), true))
+	if (__builtin_expect(place != 0, true) &&
+	    __builtin_expect(pawl_sequence_push_(place, &a->shards.own, slot), true))
 		return;
 	if (!a->shards.leased) {
 		if (!pawl_slots_push_(a, slot))

@@ -460,10 +460,9 @@ static void look_at_count(struct shared *s, int i, uint64_t more)
 /* By a sequence, of whose shard nothing is known here but that one is right. */
 static bool add_by_sequence(struct shared *s)
 {
-	uint64_t where = pawl_sequence_place_();
 	int i;
 
-	if (where == 0 || !pawl_sequence_add_(where, &s->counts, 1))
+	if (!pawl_sequence_add_(pawl_sequence_place_(), &s->counts, 1))
 		return false;
 	i = cores_core();
 	if (s->holders[i] != NOBODY)
@@ -487,6 +486,19 @@ static void add_to_count(struct shared *s)
 	look_at_count(s, i, 1);
 	pawl_lease_share(&count_of(s, i)->lease, h, (uint64_t)i);
 	pawl_lease_release(&count_of(s, i)->lease, h);
+}
+
+/* Nothing is lost, and nothing counted twice. */
+static void sequence_finished(void *check)
+{
+	struct shared *s = ((struct lease_check *)check)->shared;
+	int i;
+
+	for (i = 0; i < LEASES; i++)
+		if (count_of(s, i)->value != s->sections[i])
+			cores_fail(VERDICT_STALE, "a count is %llu in the end, not %llu",
+				   (unsigned long long)count_of(s, i)->value,
+				   (unsigned long long)s->sections[i]);
 }
 
 static void sequence_thread(void *check, int thread)
@@ -548,6 +560,35 @@ static void sequence_poll_thread(void *check, int thread)
 		return;
 	look_at_count(s, 0, 0);
 	pawl_lease_release(&count_of(s, 0)->lease, pawl_lease_self());
+}
+
+/* A signal handler counts, too, whatever it interrupts; under a lease it may not look. */
+static void sequence_handler(void *check, int thread)
+{
+	(void)thread;
+	add_to_count(((struct lease_check *)check)->shared);
+}
+
+/* The first thread forks. In the child all has been counted, by whom it may be. */
+static void sequence_fork_thread(void *check, int thread)
+{
+	struct shared *s = ((struct lease_check *)check)->shared;
+	int i;
+
+	if (thread != 0) {
+		sequence_thread(check, thread);
+		return;
+	}
+	pawl_lease_before_fork();
+	if (!cores_fork()) {
+		pawl_lease_after_fork();
+		add_to_count(s);
+		return;
+	}
+	pawl_lease_forked();
+	for (i = 0; i < LEASES; i++)
+		look_at_count(s, i, 0);
+	add_to_count(s);
 }
 
 /* Setting up. */
@@ -669,6 +710,9 @@ static const struct scene
 	sequence_all = {.core = {2, 1, 2, 2, true, check},
 			.mode = BY_CID,
 			.sequences = true},
+	sequence_interrupted = {.core = {2, 1, 2, 2, true, check},
+				.sequences = true,
+				.handler = sequence_handler},
 	pool = {.core = {2, 1, 2, 2, true, check}, .has_pool = true};
 
 const struct scenario lease_scenarios[] = {
@@ -704,16 +748,25 @@ const struct scenario lease_scenarios[] = {
 	{"pool", "ids in two shards and a spare one are never in two places", 1, 0, 0, 1,
 	 always, passes, set_up, pool_thread, pool_finished, 0, false, false, &pool.core},
 	{"sequence", "restartable sequences, and leases where one is cut short", 1, 0, 0,
-	 1, always, passes, set_up, sequence_thread, NULL, 0, false, false,
+	 1, always, passes, set_up, sequence_thread, sequence_finished, 0, false, false,
 	 &sequence.core},
 	{"sequence-seize", "one takes the lease of a CPU where sequences run", 2, 0, 0, 1,
-	 always, passes, set_up, sequence_seize_thread, NULL, 0, false, false,
-	 &sequence.core},
+	 always, passes, set_up, sequence_seize_thread, sequence_finished, 0, false,
+	 false, &sequence.core},
 	{"sequence-all", "the same by barriers to all", 2, 0, 0, 1, always, passes,
-	 set_up, sequence_seize_thread, NULL, 0, false, false, &sequence_all.core},
+	 set_up, sequence_seize_thread, sequence_finished, 0, false, false,
+	 &sequence_all.core},
 	{"sequence-drain", "one keeps sequences out for a while", 2, 0, 0, 1, always,
-	 passes, set_up, sequence_drain_thread, NULL, 0, false, false, &sequence.core},
+	 passes, set_up, sequence_drain_thread, sequence_finished, 0, false, false,
+	 &sequence.core},
 	{"sequence-poll", "a break and a poll where sequences run", 2, 0, 0, 1, always,
-	 passes, set_up, sequence_poll_thread, NULL, 0, false, false, &sequence.core},
+	 passes, set_up, sequence_poll_thread, sequence_finished, 0, false, false,
+	 &sequence.core},
+	{"sequence-signal", "a signal handler counts where a sequence is", 1, 0, 0, 1,
+	 always, passes, set_up, sequence_thread, sequence_finished, 0, false, false,
+	 &sequence_interrupted.core},
+	{"sequence-fork", "a thread forks where others are in sequences", 2, 0, 0, 1,
+	 always, passes, set_up, sequence_fork_thread, sequence_finished, 0, false, false,
+	 &sequence.core},
 	{.name = NULL},
 };

@@ -23,8 +23,8 @@
  *       takes no step serves as well, and buffers drain by themselves.
  *   M2  A thread moves to another core only to take a step there at once, for
  *       until then the move does nothing that drains could not do.
- *   M3  A thread that has a core moves away only before it asks for its core
- *       or stores: only these tell one core from another. Before any other step the
+ *   M3  A thread that has a core moves away only before it asks for its core,
+ *       stores, or begins a sequence: only these tell one core from another. Before any other step the
  *       move can be put off: what it drains, drains can do, and whoever wants the core
  *       in the meantime can preempt the thread. One without a core takes any core
  *       for any step.
@@ -38,6 +38,10 @@
  *   M6  With a CPU for each thread, a step that nobody else could notice, nor change, comes
  *       at once: a coin, a fence that finds the buffer empty. A store into the buffer is
  *       none: whether a barrier finds it there matters.
+ *
+ *   M7  A thread is preempted and comes back to its core, where nobody was meanwhile, only
+ *       before a sequence's last store: what else that does, drains can do, and who is cut
+ *       short later has read more, and written nothing that it would not have.
  *
  * A sleep that has a time ends by itself whenever it likes; one that has none does not.
  *
@@ -254,9 +258,13 @@ static int add_runs(struct choice *choices, int count, int thread)
 	}
 	if (task->core >= 0)
 		count = add(choices, count, thread, task->core);
+	if (kind == REQUEST_COMMIT && task->sequence == SEQUENCE_WHOLE) /* M7 */
+		choices[count++] = (struct choice){CHOICE_MOVE, (uint8_t)thread,
+						   (uint8_t)task->core, 0};
 	if (program->pinned ||
 	    (task->core >= 0 && kind != REQUEST_CPU && kind != REQUEST_STORE &&
-	     kind != REQUEST_COMMIT && machine_model != MODEL_WEAK))
+	     kind != REQUEST_COMMIT && task->sequence != SEQUENCE_BEGINS &&
+	     machine_model != MODEL_WEAK))
 		return count; /* M3 */
 	for (c = 0; c < program->cpus; c++)
 		if (c != task->core)
@@ -361,8 +369,8 @@ int machine_runs(const struct choice *choice)
 /* A sequence of this thread is over, without its last store. */
 static void cut_short(int thread)
 {
-	if (thread >= 0)
-		machine.tasks[thread].whole = false;
+	if (thread >= 0 && machine.tasks[thread].sequence == SEQUENCE_WHOLE)
+		machine.tasks[thread].sequence = SEQUENCE_CUT;
 }
 
 static void move(int thread, int to)
@@ -430,8 +438,8 @@ static bool serve(struct task *task, int more, uint64_t *answer)
 		*answer = view_from(task->core, r->word);
 		return true;
 	case REQUEST_COMMIT:
-		*answer = task->whole;
-		task->whole = false;
+		*answer = task->sequence == SEQUENCE_WHOLE;
+		task->sequence = SEQUENCE_CUT;
 		if (*answer == 0)
 			return true;
 		/* fallthrough */
@@ -490,8 +498,8 @@ static bool serve_weakly(struct task *task, int more, uint64_t *answer)
 		*answer = (uint64_t)more;
 		break;
 	case REQUEST_COMMIT:
-		*answer = task->whole;
-		task->whole = false;
+		*answer = task->sequence == SEQUENCE_WHOLE;
+		task->sequence = SEQUENCE_CUT;
 		if (*answer == 0)
 			break;
 		/* fallthrough */
@@ -609,6 +617,8 @@ void machine_perform(const struct choice *choice)
 	} else {
 		if (task->core != choice->core)
 			move(choice->thread, choice->core);
+		if (task->sequence == SEQUENCE_BEGINS)
+			task->sequence = SEQUENCE_WHOLE;
 		if (machine_model == MODEL_WEAK
 			    ? !serve_weakly(task, choice->more, &answer)
 			    : !serve(task, choice->more, &answer))

@@ -45,10 +45,14 @@ struct request {
 	const void *site;
 };
 
+/* Of a restartable sequence: there is none, or it was cut short; it begins with the
+ * thread's next step, wherever that is; nothing has come in between so far. */
+enum sequence { SEQUENCE_CUT, SEQUENCE_BEGINS, SEQUENCE_WHOLE };
+
 struct task {
 	int8_t core; /* -1: preempted, or has not run yet */
 	bool interrupted;
-	bool whole; /* in a sequence, and nothing has come in between */
+	uint8_t sequence; /* enum sequence */
 	uint64_t serial;
 	char *arena; /* what it allocates next */
 	struct request request;

@@ -54,7 +54,7 @@ static void tell_request(FILE *out, const struct request *r, const struct choice
 		fprintf(out, "load  %s: %s", place, value);
 		break;
 	case REQUEST_COMMIT:
-		if (!machine.tasks[choice->thread].whole ||
+		if (machine.tasks[choice->thread].sequence == SEQUENCE_CUT ||
 		    machine.tasks[choice->thread].core != choice->core) {
 			fputs("sequence cut short", out);
 			break;

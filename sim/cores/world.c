@@ -106,15 +106,18 @@ static __attribute__((noinline)) uint64_t await_answer(void)
 	sweep();
 	for (;;) {
 		struct request request;
+		uint8_t sequence;
 
 		yield();
 		if (!interrupt)
 			break;
 		interrupt = false;
 		request = machine.tasks[current].request;
-		machine.tasks[current].whole = false;
+		sequence = machine.tasks[current].sequence;
 		program->handler(program->context, current);
-		machine.tasks[current].whole = false;
+		machine.tasks[current].sequence = sequence == SEQUENCE_WHOLE
+							  ? SEQUENCE_CUT
+							  : sequence;
 		machine.tasks[current].request = request;
 	}
 	sweep();
@@ -279,9 +282,14 @@ static void begin_sequence(void)
 {
 	if (current < 0)
 		return;
-	machine.tasks[current].whole = true;
+	machine.tasks[current].sequence = SEQUENCE_BEGINS;
 	if (machine_model == MODEL_WEAK)
 		views_light_fence(current, machine.tasks[current].core);
+}
+
+static bool whole_sequence(void)
+{
+	return current < 0 || machine.tasks[current].sequence != SEQUENCE_CUT;
 }
 
 /* What begins and ends one is assembly, which binds the compiler as light fences do. */
@@ -449,6 +457,7 @@ static const struct sim_engine engine = {
 	.fence_cpu = fence_cpu,
 	.cpu = cpu,
 	.begin_sequence = begin_sequence,
+	.whole_sequence = whole_sequence,
 	.end_sequence = end_sequence,
 	.await = await,
 	.sleep = sleep_on,

@@ -121,10 +121,12 @@ struct pawl_lease_handle *pawl_lease_self_slow_(void)
 	}
 	self->lease = h != NULL ? h : &pawl_lease_refused;
 	if (h != NULL) {
-		*grant_of(h) = &pawl_sequence_where_;
+		*grant_of(h) = &pawl_sequence_.where;
+		pawl_lease_sequence_area(h);
 		/* Relaxed: our own thread's, and under the lock. */
-		pawl_store_relaxed(&pawl_sequence_where_,
-				   pawl_lease_closed() ? 0 : pawl_lease_sequence_word(h));
+		pawl_store_relaxed(
+			&pawl_sequence_.where,
+			pawl_lease_sequence_word(pawl_lease_closed() ? NULL : h));
 	}
 	pawl_lease_unlock(&table.lock, signals);
 	return self->lease;
@@ -138,7 +140,8 @@ void pawl_lease_handle_free(struct pawl_lease_handle *h)
 
 	pawl_note_releasing(h);
 	if (*grant_of(h) != NULL)
-		pawl_store_relaxed(*grant_of(h), 0); /* Relaxed: our own thread's. */
+		/* Relaxed: our own thread's. */
+		pawl_store_relaxed(*grant_of(h), pawl_lease_sequence_word(NULL));
 	*grant_of(h) = NULL;
 	h->free_next = table.free;
 	table.free = h;
@@ -202,8 +205,8 @@ static void set_claims(bool withdrawn)
 				   withdrawn ? PAWL_LEASE_NO_CLAIM : claim_of(h));
 		/* Its thread is there: it passes our lock when it exits. */
 		if (grant != NULL)
-			pawl_store_relaxed(grant,
-					   withdrawn ? 0 : pawl_lease_sequence_word(h));
+			pawl_store_relaxed(
+				grant, pawl_lease_sequence_word(withdrawn ? NULL : h));
 	}
 }
 

@@ -54,7 +54,10 @@ void pawl_lease_share(struct pawl_lease *l, struct pawl_lease_handle *h, uint64_
 /* Begins to break a lease that is everybody's: no sequence that begins later sees it
  * so. */
 void pawl_lease_unshare(struct pawl_lease *l);
-/* What pawl_sequence_place_ may say to the owner of h; 0, if it must do without. */
+/* Says to the calling thread whether it ever uses sequences; h is its new handle. */
+void pawl_lease_sequence_area(const struct pawl_lease_handle *h);
+/* The address at which the owner of h is told its CPU in sequences; NULL: one that makes
+ * them fail. */
 uint64_t pawl_lease_sequence_word(const struct pawl_lease_handle *h);
 
 /* As pawl_shards_exit, and sequences may go on here. */

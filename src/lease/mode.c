@@ -31,7 +31,9 @@ static struct {
 	bool sequences; /* barriers end restartable sequences, and there may be some */
 } domain;
 
-__thread pawl_atomic64 pawl_sequence_where_ __attribute__((tls_model("initial-exec")));
+__thread struct pawl_sequence_words pawl_sequence_
+	__attribute__((tls_model("initial-exec")));
+uint32_t pawl_sequence_nowhere_;
 
 const char *pawl_lease_mode_name(enum pawl_lease_mode mode)
 {
@@ -92,22 +94,40 @@ static enum pawl_lease_mode wanted(void)
 	return best();
 }
 
+/*
+ * Sequences wherever they are to be had: a lone one and one among 64 threads were faster
+ * than the lease on every CPU that was measured (docs/leases.md). "no" is for who wants to
+ * compare, or steps through them.
+ */
+static bool wants_sequences(void)
+{
+	const char *wish = getenv("PAWL_LEASE_SEQUENCES");
+
+	if (wish == NULL || wish[0] == '\0' || strcmp(wish, "yes") == 0)
+		return true;
+	if (strcmp(wish, "no") == 0)
+		return false;
+	pawl_os_complain("pawl: PAWL_LEASE_SEQUENCES=");
+	pawl_os_complain(wish);
+	pawl_os_complain(" is neither yes nor no; unset it for yes, which is used now\n");
+	return true;
+}
+
 /* Requires the lock. */
 static void settle_on(enum pawl_lease_mode mode)
 {
 	bool by_cpu = mode == PAWL_LEASE_CPU || mode == PAWL_LEASE_RDPID;
 	bool by_area = mode == PAWL_LEASE_CPU || mode == PAWL_LEASE_CID;
-	const char *wish = getenv("PAWL_LEASE_SEQUENCES");
 
 	domain.mode = mode;
 	domain.aimed = by_cpu && pawl_os_barrier_cpu_prepare();
-	domain.sequences = by_area && wish != NULL && strcmp(wish, "yes") == 0 &&
-			   pawl_os_barrier_cpu_prepare();
+	domain.sequences = by_area && wants_sequences() && pawl_os_barrier_cpu_prepare();
 	if (mode == PAWL_LEASE_THREAD ||
 	    (mode == PAWL_LEASE_FENCED && pawl_os_cpu_word() == NULL))
 		domain.ids = LEASE_NOBODY;
 	else
 		domain.ids = pawl_os_possible_cpus();
+	pawl_sequence_nowhere_ = domain.ids;
 	pawl_store_release(&domain.chosen, 1); /* [D] */
 }
 
@@ -172,10 +192,18 @@ void pawl_lease_bind(struct pawl_lease_handle *h)
 		h->home = h->told = NULL;
 }
 
+void pawl_lease_sequence_area(const struct pawl_lease_handle *h)
+{
+	const uint64_t area = 32;
+
+	/* Not a thread that is told no CPU, though others are. */
+	if (domain.sequences && h->home == h->told)
+		pawl_sequence_.area = pawl_address(h->told) & ~(area - 1);
+}
+
 uint64_t pawl_lease_sequence_word(const struct pawl_lease_handle *h)
 {
-	/* Not a thread that is told no CPU, though others are. */
-	return domain.sequences && h->home == h->told ? pawl_address(h->told) : 0;
+	return pawl_address(h != NULL ? h->told : &pawl_sequence_nowhere_);
 }
 
 bool pawl_lease_sequences(void)

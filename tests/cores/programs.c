@@ -250,6 +250,21 @@ void random_finished(void *context)
 	c->outcome(c->left);
 }
 
+/* By a restartable sequence: where that was, or that it was cut short. */
+static uint64_t add_in_one_go(uint64_t *word, uint64_t n)
+{
+	uint64_t cpu, seen;
+
+	sim_sequence_begin();
+	cpu = sim_cpu();
+	if (!sim_sequence_whole())
+		return 1;
+	seen = sim_load(word, SIM_RELAXED);
+	if (!sim_sequence_whole() || !sim_sequence_end(word, seen + n, SIM_RELAXED))
+		return 1;
+	return 2 + cpu;
+}
+
 static uint64_t obey(const struct instruction *in, uint64_t *word)
 {
 	switch (in->kind) {
@@ -268,6 +283,8 @@ static uint64_t obey(const struct instruction *in, uint64_t *word)
 	case DO_BARRIER_CPU:
 		sim_heavy_fence_cpu((unsigned)in->value);
 		return 0;
+	case DO_SEQUENCE:
+		return add_in_one_go(word, in->value);
 	case DO_AWAIT:
 		return sim_await(SIM_AWAIT_NE, word, in->value, 0, SIM_RELAXED);
 	default:

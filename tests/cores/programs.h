@@ -46,6 +46,7 @@ enum instruction_kind {
 	DO_BARRIER,
 	DO_BARRIER_CPU,
 	DO_FENCE,
+	DO_SEQUENCE,
 	DO_AWAIT,
 	DO_KINDS,
 };

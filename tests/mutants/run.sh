@@ -5,7 +5,8 @@
 # usage: run.sh PAWL LOCK...
 #
 # LOCK.mutants has a line for each: label | verdicts that are right | header, and
-# a scenario if that one is enough | sed script for it. The label is one of the header's, or an invariant's number.
+# a scenario if that one is enough | sed script for it. A header of the back end is
+# the simulators'. The label is one of the header's, or an invariant's number.
 # A mutant is rejected if one of these verdicts came up in some scenario. Those
 # listed in survivors.txt are known to pass, with the reason. LOCK.options, if
 # there is one, holds options for pawl check.
@@ -28,6 +29,7 @@ judge() {
 	overlay=$scratch/overlay
 	rm -rf "$overlay"
 	case $file in
+	backend/*) original=$root/backend/sim/pawl/$file copy=$overlay/pawl/$file ;;
 	*/*) original=$root/src/$file copy=$overlay/src/$file ;;
 	*) original=$root/include/pawl/$file copy=$overlay/pawl/$file ;;
 	esac

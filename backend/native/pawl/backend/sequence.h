@@ -7,6 +7,10 @@
  * be. The last store, just before 2, is what makes the rest count. Nothing here starts
  * over: a debugger that steps through fails once, and is through.
  *
+ * All that decides is looked at inside: whether the thread may (a fork takes that away,
+ * and then ends all sequences: one that begins later sees it), on which CPU it is, and
+ * whether the shard there is anybody's. The back end's seq-* mutants are these steps.
+ *
  * The kernel reads what describes the sequence whenever it looks at a thread that has
  * been in one, so that must never be unmapped: no sequences in code for a shared
  * library, which may be. TSan does not know that threads on one CPU follow each other,
@@ -17,41 +21,104 @@
 
 #include <pawl/backend/debug.h>
 
-#if defined(PAWL_PLAYED) || defined(PAWL_UNDER_TSAN) || defined(PAWL_NO_SEQUENCES) || \
-	(defined(__PIC__) && !defined(__PIE__))
-#define PAWL_SEQUENCES 0
-#elif defined(__x86_64__) && defined(__LP64__)
-#include <pawl/backend/arch/x86_64_sequence.h>
-#elif defined(__aarch64__)
-#include <pawl/backend/arch/aarch64_sequence.h>
-#else
-#define PAWL_SEQUENCES 0
-#endif
-
 #ifdef __cplusplus
 extern "C" {
 #endif
 #pragma GCC visibility push(default)
-/* Where this thread is told its CPU, in the kernel's area; 0: nothing may be done by
- * sequences. Initial-exec, as in backend/thread.h. Others store 0 while a process
- * forks. */
-extern __thread pawl_atomic64 pawl_sequence_where_
+/*
+ * Of a thread. Where the kernel's area is, 32 bytes of which the second word of 8 says
+ * which sequence it is in; 0: it never uses any. And where it is told its CPU, in that
+ * area; others store there, while a process forks, where a number is told that is no
+ * CPU's (I5 of pawl/shards.h). Initial-exec, as in backend/thread.h.
+ */
+struct pawl_sequence_words {
+	uint64_t area;
+	pawl_atomic64 where;
+};
+extern __thread struct pawl_sequence_words pawl_sequence_
 	__attribute__((tls_model("initial-exec")));
+extern uint32_t pawl_sequence_nowhere_;
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif
 
-/* Relaxed, here and below: who stores 0 then ends all sequences. */
 static inline bool pawl_sequence_granted_(void)
 {
-	return pawl_load_relaxed(&pawl_sequence_where_) != 0;
+	/* Relaxed: who takes it away then ends all sequences. */
+	return pawl_sequence_.area != 0 && pawl_load_relaxed(&pawl_sequence_.where) !=
+						   pawl_address(&pawl_sequence_nowhere_);
 }
 
+#if defined(PAWL_PLAYED) || defined(PAWL_UNDER_TSAN) || defined(PAWL_NO_SEQUENCES) || \
+	(defined(__PIC__) && !defined(__PIE__))
+#define PAWL_SEQUENCES 0
+#elif defined(__x86_64__) && defined(__LP64__)
+#define PAWL_SEQUENCES 1
+#include <pawl/backend/arch/x86_64_sequence.h>
+#elif defined(__aarch64__)
+#define PAWL_SEQUENCES 1
+#include <pawl/backend/arch/aarch64_sequence.h>
+#else
+#define PAWL_SEQUENCES 0
+#endif
+
 #if PAWL_SEQUENCES
+/*
+ * Describes a sequence, which begins at 1 and ends at 2, and says so to the kernel; the
+ * CPU's file has told how it stores that (PAWL_SEQUENCE_ENTER_), its mark before where
+ * threads are taken to, and a jump.
+ */
+#define PAWL_SEQUENCE_BEGIN_(failed)                                  \
+	".pushsection __rseq_cs, \"aw\"\n\t"                          \
+	".balign 32\n\t"                                              \
+	"3: .long 0, 0\n\t"                                           \
+	".quad 1f, 2f - 1f, 4f\n\t"                                   \
+	".popsection\n\t"                                             \
+	".pushsection __rseq_failure, \"ax\"\n\t" PAWL_SEQUENCE_MARK_ \
+	"4: " PAWL_SEQUENCE_JUMP_ failed "\n\t"                       \
+	".popsection\n\t" PAWL_SEQUENCE_ENTER_
+
 static inline uint64_t pawl_sequence_place_(void)
 {
-	return pawl_load_relaxed(&pawl_sequence_where_); /* Relaxed. */
+	return pawl_sequence_.area;
+}
+
+static inline bool pawl_sequence_add_(uint64_t place, char *const *own, uint64_t n)
+{
+	__asm__ goto(
+		PAWL_SEQUENCE_BEGIN_("%l[failed]") PAWL_SEQUENCE_ADD_
+		:
+		: PAWL_SEQUENCE_INPUTS_(PAWL_COUNTER_SHIFT), [n] PAWL_SEQUENCE_ADDEND_(n)
+		: PAWL_SEQUENCE_CLOBBERS_
+		: failed);
+	return true;
+failed:
+	return false;
+}
+
+static inline uint32_t pawl_sequence_pop_(uint64_t place, char *const *own)
+{
+	uint32_t slot;
+
+	__asm__ __volatile__(PAWL_SEQUENCE_BEGIN_("6f") PAWL_SEQUENCE_POP_
+			     : [slot] "=&r"(slot)
+			     : PAWL_SEQUENCE_INPUTS_(PAWL_SLOTS_SHIFT)
+			     : PAWL_SEQUENCE_CLOBBERS_);
+	return slot;
+}
+
+static inline bool pawl_sequence_push_(uint64_t place, char *const *own, uint32_t slot)
+{
+	__asm__ goto(PAWL_SEQUENCE_BEGIN_("%l[failed]") PAWL_SEQUENCE_PUSH_
+		     :
+		     : PAWL_SEQUENCE_INPUTS_(PAWL_SLOTS_SHIFT),
+		       [room] "i"(PAWL_SLOTS_ROOM), [slot] "r"(slot)
+		     : PAWL_SEQUENCE_CLOBBERS_
+		     : failed);
+	return true;
+failed:
+	return false;
 }
 #else
 static inline uint64_t pawl_sequence_place_(void)
@@ -59,21 +126,21 @@ static inline uint64_t pawl_sequence_place_(void)
 	return 0;
 }
 
-static inline bool pawl_sequence_add_(uint64_t where, char *const *own, uint64_t n)
+static inline bool pawl_sequence_add_(uint64_t place, char *const *own, uint64_t n)
 {
-	(void)where, (void)own, (void)n;
+	(void)place, (void)own, (void)n;
 	return false;
 }
 
-static inline uint32_t pawl_sequence_pop_(uint64_t where, char *const *own)
+static inline uint32_t pawl_sequence_pop_(uint64_t place, char *const *own)
 {
-	(void)where, (void)own;
+	(void)place, (void)own;
 	return UINT32_MAX;
 }
 
-static inline bool pawl_sequence_push_(uint64_t where, char *const *own, uint32_t slot)
+static inline bool pawl_sequence_push_(uint64_t place, char *const *own, uint32_t slot)
 {
-	(void)where, (void)own, (void)slot;
+	(void)place, (void)own, (void)slot;
 	return false;
 }
 #endif

@@ -48,6 +48,7 @@
 #define pawl_barrier_call	 sim_barrier_call
 #define pawl_lease_share	 sim_lease_share
 #define pawl_lease_unshare	 sim_lease_unshare
+#define pawl_lease_sequence_area sim_lease_sequence_area
 #define pawl_lease_sequence_word sim_lease_sequence_word
 #define pawl_os_sleep		 sim_os_sleep
 #define pawl_os_yield		 sim_os_yield

@@ -2,7 +2,8 @@
 /*
  * Restartable sequences as the simulators see them: as many steps as there are loads,
  * and a store that happens if the thread stayed on its CPU all the while, and no barrier
- * came by. The contract is in pawl/shards.h.
+ * came by. Who is cut short is taken away at once, as the kernel does it: what comes
+ * later in the sequence does not happen. The contract is in pawl/shards.h.
  */
 #ifndef PAWL_BACKEND_SEQUENCE_H
 #define PAWL_BACKEND_SEQUENCE_H
@@ -10,62 +11,75 @@
 #define PAWL_SEQUENCES 1
 
 /* In a part of the thread's storage that is empty otherwise. */
-#define pawl_sequence_where_ (*(pawl_atomic64 *)(void *)pawl_self()->behind)
+struct pawl_sequence_words {
+	pawl_atomic64 where; /* 0: nothing may be done by sequences */
+};
+#define pawl_sequence_ (*(struct pawl_sequence_words *)(void *)pawl_self()->behind)
 
+/* A sequence finds out by itself. */
 static inline uint64_t pawl_sequence_place_(void)
 {
-	return pawl_load_relaxed(&pawl_sequence_where_);
+	return 1;
 }
 
 static inline bool pawl_sequence_granted_(void)
 {
-	return pawl_sequence_place_() != 0;
+	return pawl_load_relaxed(&pawl_sequence_.where) != 0;
 }
 
-/* The first word of this CPU's shard; NULL if that is not anybody's. */
-static inline pawl_atomic64 *pawl_sequence_begin_(char *const *own, unsigned shift)
+/* The first word of this CPU's shard, and what it says; NULL if the thread may not, or
+ * the shard is not anybody's. */
+static inline pawl_atomic64 *pawl_sequence_begin_(char *const *own, unsigned shift,
+						  uint64_t *value)
 {
+	pawl_atomic64 *first;
+	uint64_t where, word;
 	char *shard;
-	uint64_t word;
 
 	sim_sequence_begin();
-	shard = *own + ((uint64_t)sim_cpu() << shift);
-	word = pawl_load_acquire((pawl_atomic64 *)(void *)shard); /* as ldar */
-	if ((word & PAWL_LEASE_WHOSE) != PAWL_LEASE_ANYBODYS)
+	where = pawl_load_relaxed(&pawl_sequence_.where);
+	if (where == 0 || !sim_sequence_whole())
 		return NULL;
-	return (pawl_atomic64 *)(void *)(shard + PAWL_SHARD_FIRST);
+	shard = *own + ((uint64_t)sim_cpu() << shift);
+	if (!sim_sequence_whole())
+		return NULL;
+	word = pawl_load_acquire((pawl_atomic64 *)(void *)shard); /* as ldar */
+	if ((word & PAWL_LEASE_WHOSE) != PAWL_LEASE_ANYBODYS || !sim_sequence_whole())
+		return NULL;
+	first = (pawl_atomic64 *)(void *)(shard + PAWL_SHARD_FIRST);
+	*value = pawl_load_relaxed(first);
+	return sim_sequence_whole() ? first : NULL;
 }
 
-static inline bool pawl_sequence_add_(uint64_t where, char *const *own, uint64_t n)
+static inline bool pawl_sequence_add_(uint64_t place, char *const *own, uint64_t n)
 {
-	pawl_atomic64 *first = pawl_sequence_begin_(own, PAWL_COUNTER_SHIFT);
+	uint64_t sum;
+	pawl_atomic64 *first = pawl_sequence_begin_(own, PAWL_COUNTER_SHIFT, &sum);
 
-	(void)where;
-	return first != NULL &&
-	       sim_sequence_end(&first->raw, pawl_load_relaxed(first) + n, SIM_RELAXED);
+	(void)place;
+	return first != NULL && sim_sequence_end(&first->raw, sum + n, SIM_RELAXED);
 }
 
-static inline uint32_t pawl_sequence_pop_(uint64_t where, char *const *own)
+static inline uint32_t pawl_sequence_pop_(uint64_t place, char *const *own)
 {
-	pawl_atomic64 *first = pawl_sequence_begin_(own, PAWL_SLOTS_SHIFT);
-	const uint32_t *slots = (const uint32_t *)(first + 1);
-	uint64_t n = first != NULL ? pawl_load_relaxed(first) : 0;
+	uint64_t n;
+	pawl_atomic64 *first = pawl_sequence_begin_(own, PAWL_SLOTS_SHIFT, &n);
 	uint32_t slot;
 
-	(void)where;
-	if (n == 0)
+	(void)place;
+	if (first == NULL || n == 0)
 		return UINT32_MAX;
-	slot = slots[n - 1];
+	slot = ((const uint32_t *)(first + 1))[n - 1];
 	return sim_sequence_end(&first->raw, n - 1, SIM_RELEASE) ? slot : UINT32_MAX;
 }
 
-static inline bool pawl_sequence_push_(uint64_t where, char *const *own, uint32_t slot)
+static inline bool pawl_sequence_push_(uint64_t place, char *const *own, uint32_t slot)
 {
-	pawl_atomic64 *first = pawl_sequence_begin_(own, PAWL_SLOTS_SHIFT);
-	uint64_t n = first != NULL ? pawl_load_relaxed(first) : PAWL_SLOTS_ROOM;
+	uint64_t n;
+	pawl_atomic64 *first = pawl_sequence_begin_(own, PAWL_SLOTS_SHIFT, &n);
 
-	(void)where;
-	if (n == PAWL_SLOTS_ROOM)
+	(void)place;
+	if (first == NULL || n == PAWL_SLOTS_ROOM)
 		return false;
 	((uint32_t *)(first + 1))[n] = slot;
 	return sim_sequence_end(&first->raw, n + 1, SIM_RELEASE);
