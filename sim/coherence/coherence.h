@@ -23,7 +23,7 @@ enum {
 	WORDS = MACHINE_MAX_CPUS / 64,
 	NOBODY = -1,
 	LINES_IN_SLAB = 1024,
-	BUFFER = 32, /* stores */
+	BUFFER = MACHINE_MAX_STORES,
 	MAX_SLABS = 4096,
 };
 
@@ -34,7 +34,7 @@ struct line {
 	uint64_t key;	     /* address / line size */
 	uint32_t number;     /* where it is in the slabs */
 	uint16_t home;	     /* node */
-	int16_t owner;	     /* cache in state M, E or O */
+	int16_t owner;	     /* cache in state M, E or O; in F, if it is not exclusive */
 	bool exclusive;	     /* it is M or E: nobody else has a copy */
 	bool known;	     /* home has data: a cache held it once */
 	bool busy;	     /* a transaction is between two states */
@@ -48,10 +48,17 @@ struct line {
 };
 
 /*
- * A transaction. A CPU has one that it waits for and some for the oldest stores in
- * its buffer, DRAIN + the store's place modulo DRAINS; each has a number.
+ * A transaction. A CPU has one that it waits for; some for the oldest stores in its
+ * buffer, DRAIN + the store's place modulo MACHINE_MAX_FETCHES; some for plain loads; and
+ * one for the line beside another that missed. Each has a number.
  */
-enum { ACCESS, DRAIN, DRAINS = 4, REQUESTS = DRAIN + DRAINS };
+enum {
+	ACCESS,
+	DRAIN,
+	LOAD = DRAIN + MACHINE_MAX_FETCHES,
+	ADJACENT = LOAD + MACHINE_MAX_LOADS,
+	REQUESTS
+};
 
 struct request {
 	struct line *line;
@@ -82,7 +89,11 @@ struct cpu {
 	uint64_t value; /* what a read found */
 	struct store buffer[BUFFER];
 	unsigned oldest, stores;
-	bool draining; /* waits for the buffer to be empty */
+	bool draining;	     /* waits for the buffer to be empty */
+	bool loading;	     /* waits for all loads */
+	bool prefetching;    /* ADJACENT is under way */
+	unsigned char loads; /* LOAD + i is under way: bit i */
+	uint64_t work;	     /* to be done when they are */
 
 	/* The wait. */
 	struct line *line;
@@ -99,7 +110,18 @@ struct cpu {
 	bool woken;
 };
 
-enum event_kind { RUN, ARRIVE, SERVE, REACH, DONE, LOOK, GIVE_UP, OVERSLEEP };
+enum event_kind {
+	RUN,
+	ARRIVE,
+	SERVE,
+	REACH,
+	DONE,
+	LOADED,
+	WORKED,
+	LOOK,
+	GIVE_UP,
+	OVERSLEEP
+};
 
 struct event {
 	uint64_t time;
@@ -116,6 +138,9 @@ struct coherence {
 	struct coherence_setup setup;
 	struct machine m;
 	uint64_t near, far, inside; /* one leg of a journey */
+	uint64_t poll;		    /* from one look of a waiter to the next */
+	unsigned fetches;
+	uint64_t home_free[MACHINE_MAX_SOCKETS]; /* when a home takes the next request */
 	unsigned line_bits, caches, words;
 	uint64_t now, random;
 	bool stopped;
@@ -203,6 +228,8 @@ static inline uint64_t event_next_time(const struct coherence *c)
 
 /* The line of an address; if nobody has asked for it before, `toucher` has its home. */
 struct line *line_find(struct coherence *c, const void *p, unsigned toucher);
+/* The other line of its pair, or NULL if nobody ever asked for it. */
+struct line *line_beside(struct coherence *c, const struct line *line);
 void *arena_allocate(struct coherence *c, unsigned arena, size_t size, size_t alignment);
 
 static inline bool line_usable(const struct line *line, unsigned cache, bool write)
@@ -273,9 +300,9 @@ void waiters_lose_cache(struct coherence *c, struct line *line, unsigned cache,
 /* All waiters outside `cache` lose their copies. */
 void waiters_lose_others(struct coherence *c, struct line *line, unsigned cache,
 			 bool in_cluster);
-/* The cache of `reader`, whose request was served, gets a copy at `done`. */
+/* The cache of `reader` gets a copy at `done`; it is what it asked for as a waiter, or not. */
 void waiters_arrive(struct coherence *c, struct line *line, const struct cpu *reader,
-		    uint64_t done);
+		    bool asked, uint64_t done);
 /* A thread of this cache wrote, or can: its siblings see what is there soon. */
 void waiters_wrote(struct coherence *c, struct line *line, const struct cpu *writer);
 /* A waiter has the line before it and sees `value`; true if its wait is over. */
@@ -295,8 +322,14 @@ void sleep_over(struct coherence *c, struct cpu *cpu);
 /* Lets the oldest stores take effect as far as their lines are there, and asks for
  * the lines of the next few. */
 void cpu_drain(struct coherence *c, struct cpu *cpu);
+/* Whether a plain load is fetching this line. */
+bool cpu_loads(const struct cpu *cpu, const struct line *line);
 /* These return whether its thread goes on. One of its requests to write is granted: */
 bool cpu_granted(struct coherence *c, unsigned number);
+/* A line for a plain load, or the line beside another, is there: */
+bool cpu_loaded(struct coherence *c, unsigned number);
+/* The work that was put off is done: */
+bool cpu_worked(struct coherence *c, struct cpu *cpu);
 /* A waiter looks at a line that its own cache had a moment ago: */
 bool cpu_look(struct coherence *c, struct cpu *cpu);
 /* The time of a wait on a hint is over: */

@@ -4,6 +4,9 @@
  * effect one after the other as each gets its line, and are seen by the CPU's
  * own loads meanwhile. A read-modify-write, and a sequentially consistent store,
  * waits until the buffer is empty.
+ *
+ * Nor do plain loads, if the machine says so, until what follows needs them: work,
+ * a read-modify-write, a fence, or a store that is to take effect.
  */
 #include "coherence.h"
 
@@ -36,6 +39,16 @@ static bool asked_before(const struct cpu *cpu, unsigned i)
 	return false;
 }
 
+bool cpu_loads(const struct cpu *cpu, const struct line *line)
+{
+	unsigned i;
+
+	for (i = 0; cpu->loads >> i != 0; i++)
+		if ((cpu->loads >> i & 1) != 0 && cpu->requests[LOAD + i].line == line)
+			return true;
+	return false;
+}
+
 /*
  * Lets the oldest stores take effect as far as their lines are there, and asks
  * for the lines of the next few.
@@ -44,6 +57,9 @@ void cpu_drain(struct coherence *c, struct cpu *cpu)
 {
 	unsigned i;
 
+	/* A store is on its way when all that is older is done. */
+	if (cpu->loads != 0 || cpu->work != 0)
+		return;
 	while (cpu->stores != 0) {
 		struct store *store = &cpu->buffer[cpu->oldest];
 
@@ -55,9 +71,9 @@ void cpu_drain(struct coherence *c, struct cpu *cpu)
 		cpu->oldest = (cpu->oldest + 1) % BUFFER;
 		cpu->stores--;
 	}
-	for (i = 0; i < cpu->stores && i < DRAINS; i++) {
+	for (i = 0; i < cpu->stores && i < c->fetches; i++) {
 		unsigned place = (cpu->oldest + i) % BUFFER;
-		unsigned which = DRAIN + place % DRAINS;
+		unsigned which = DRAIN + place % MACHINE_MAX_FETCHES;
 		struct store *store = &cpu->buffer[place];
 
 		if (store->asked || line_usable(store->line, cpu->cache, true) ||
@@ -78,10 +94,10 @@ static void store_granted(struct coherence *c, struct cpu *cpu, unsigned which)
 {
 	unsigned i;
 
-	for (i = 0; i < DRAINS; i++) {
+	for (i = 0; i < c->fetches; i++) {
 		unsigned place = (cpu->oldest + i) % BUFFER;
 
-		if (DRAIN + place % DRAINS == which)
+		if (DRAIN + place % MACHINE_MAX_FETCHES == which)
 			cpu->buffer[place].asked = false;
 	}
 	cpu_drain(c, cpu);
@@ -99,6 +115,34 @@ bool cpu_granted(struct coherence *c, unsigned number)
 	return !cpu->waiting || poll_by_rmw(c, cpu);
 }
 
+bool cpu_loaded(struct coherence *c, unsigned number)
+{
+	struct cpu *cpu = &c->cpus[number / REQUESTS];
+
+	if (number % REQUESTS == ADJACENT) {
+		cpu->prefetching = false;
+		return false;
+	}
+	cpu->loads &= (unsigned char)~(1U << (number % REQUESTS - LOAD));
+	if (cpu->loads != 0)
+		return false;
+	if (cpu->work == 0)
+		return cpu_worked(c, cpu);
+	event_add(c, c->now + cpu->work, WORKED, cpu->number);
+	return false;
+}
+
+bool cpu_worked(struct coherence *c, struct cpu *cpu)
+{
+	cpu->work = 0;
+	if (cpu->stores != 0)
+		cpu_drain(c, cpu);
+	if (!cpu->loading)
+		return false;
+	cpu->loading = false;
+	return true;
+}
+
 bool cpu_look(struct coherence *c, struct cpu *cpu)
 {
 	if (!line_usable(cpu->line, cpu->cache, waits_by_rmw(cpu))) {
@@ -113,7 +157,7 @@ bool cpu_give_up(struct coherence *c, struct cpu *cpu)
 	if (!cpu->waiting || cpu->kind != SIM_AWAIT_CHANGE || c->now < cpu->deadline)
 		return false;
 	if (cpu->asked) { /* in the middle of a poll */
-		event_add(c, c->now + c->m.poll, GIVE_UP, cpu->number);
+		event_add(c, c->now + c->poll, GIVE_UP, cpu->number);
 		return false;
 	}
 	waiter_end(cpu, cpu->until);

@@ -90,6 +90,13 @@ static void handle(struct coherence *c, struct event event)
 		cpu = &c->cpus[which / REQUESTS];
 		goes_on = cpu_granted(c, which);
 		break;
+	case LOADED:
+		cpu = &c->cpus[which / REQUESTS];
+		goes_on = cpu_loaded(c, which);
+		break;
+	case WORKED:
+		goes_on = cpu_worked(c, cpu);
+		break;
 	case LOOK:
 		goes_on = cpu_look(c, cpu);
 		break;
@@ -182,6 +189,8 @@ struct coherence *coherence_open(const struct coherence_setup *setup)
 	c->near = m->socket / 3;
 	c->far = (m->remote - c->near) / 2;
 	c->inside = m->cluster / 3;
+	c->poll = m->poll + m->pause;
+	c->fetches = m->fetches == 0 ? 1 : m->fetches;
 	c->line_bits = setup->pairs ? 7 : 6;
 	c->caches = m->sockets * m->clusters * m->cores;
 	c->words = (c->caches + 63) / 64;

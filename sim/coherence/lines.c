@@ -85,6 +85,11 @@ struct line *line_find(struct coherence *c, const void *p, unsigned toucher)
 	return c->table[i] = new_line(c, key, toucher);
 }
 
+struct line *line_beside(struct coherence *c, const struct line *line)
+{
+	return c->table[slot_of(c, line->key ^ 1)];
+}
+
 void *arena_allocate(struct coherence *c, unsigned arena, size_t size, size_t alignment)
 {
 	size_t start = (c->used[arena] + alignment - 1) / alignment * alignment;

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { COUNT, TIME, PROTOCOL };
+enum kind { COUNT, SWITCH, TIME, EFFECT, PROTOCOL };
+
+const char *const machine_protocols[] = {"mesi", "moesi", "mesif", NULL};
 
 static const struct key {
 	const char *name;
@@ -22,7 +24,16 @@ static const struct key {
 	{"cores", COUNT, offsetof(struct machine, cores), MACHINE_MAX_CPUS},
 	{"smt", COUNT, offsetof(struct machine, smt), 8},
 	{"protocol", PROTOCOL, 0, 0},
-	{"batch", COUNT, offsetof(struct machine, batch), 1000},
+	{"settle", SWITCH, offsetof(struct machine, settle), 1},
+	{"batch", SWITCH, offsetof(struct machine, batch), 1000},
+	{"buffer", SWITCH, offsetof(struct machine, buffer), MACHINE_MAX_STORES},
+	{"fetches", SWITCH, offsetof(struct machine, fetches), MACHINE_MAX_FETCHES},
+	{"loads", SWITCH, offsetof(struct machine, loads), MACHINE_MAX_LOADS},
+	{"window", EFFECT, offsetof(struct machine, window), 1e9},
+	{"adjacent", SWITCH, offsetof(struct machine, adjacent), 1},
+	{"home", EFFECT, offsetof(struct machine, home), 1e9},
+	{"pause", EFFECT, offsetof(struct machine, pause), 1e9},
+	{"flush", EFFECT, offsetof(struct machine, flush), 1e9},
 	{"hit", TIME, offsetof(struct machine, hit), 1e9},
 	{"rmw", TIME, offsetof(struct machine, rmw), 1e9},
 	{"core", TIME, offsetof(struct machine, core), 1e9},
@@ -45,21 +56,27 @@ static bool set(struct machine *m, const struct key *key, const char *value)
 	double number;
 
 	if (key->kind == PROTOCOL) {
-		m->protocol = strcmp(value, "moesi") == 0 ? PROTOCOL_MOESI
-							  : PROTOCOL_MESI;
-		return strcmp(value, "mesi") == 0 || strcmp(value, "moesi") == 0;
+		size_t i;
+
+		for (i = 0; machine_protocols[i] != NULL; i++) {
+			if (strcmp(machine_protocols[i], value) == 0) {
+				m->protocol = (enum protocol)i;
+				return true;
+			}
+		}
+		return false;
 	}
 	errno = 0;
 	number = strtod(value, &end);
-	if (end == value || *end != '\0' || errno != 0 || !(number > 0) ||
+	if (end == value || *end != '\0' || errno != 0 || !(number >= 0) ||
 	    number > key->most)
 		return false;
-	if (key->kind == COUNT) {
+	if (key->kind == COUNT || key->kind == SWITCH) {
 		*(unsigned *)field = (unsigned)number;
-		return floor(number) == number;
+		return floor(number) == number && (number > 0 || key->kind == SWITCH);
 	}
 	*(uint64_t *)field = (uint64_t)(number * 1000 + 0.5);
-	return *(uint64_t *)field > 0;
+	return *(uint64_t *)field > 0 || (number == 0 && key->kind == EFFECT);
 }
 
 /* Cuts the blanks off both ends, in place. */
@@ -73,6 +90,51 @@ static char *trim(char *s)
 		;
 	*end = '\0';
 	return s;
+}
+
+static size_t find_key(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < KEYS && strcmp(keys[i].name, name) != 0; i++)
+		;
+	return i;
+}
+
+bool machine_set(struct machine *m, const char *name, const char *value, char *error,
+		 size_t size)
+{
+	static const char *const expected[] = {
+		[COUNT] = "a whole number in range",
+		[SWITCH] = "a whole number in range, or 0",
+		[TIME] = "a time in nanoseconds",
+		[EFFECT] = "a time in nanoseconds, or 0",
+		[PROTOCOL] = "mesi, moesi or mesif",
+	};
+	size_t i = find_key(name);
+
+	if (i == KEYS) {
+		snprintf(error, size, "machine %s: there is no key \"%s\"", m->name,
+			 name);
+		return false;
+	}
+	if (set(m, &keys[i], value))
+		return true;
+	snprintf(error, size, "machine %s: %s = \"%s\": expected %s", m->name, name,
+		 value, expected[keys[i].kind]);
+	return false;
+}
+
+const char *const *machine_times(void)
+{
+	static const char *names[KEYS + 1];
+	size_t i, n = 0;
+
+	for (i = 0; i < KEYS; i++)
+		if (keys[i].kind == TIME || keys[i].kind == EFFECT)
+			names[n++] = keys[i].name;
+	names[n] = NULL;
+	return names;
 }
 
 static bool parse_line(struct machine *m, bool given[KEYS], char *line, char *error,
@@ -95,26 +157,15 @@ static bool parse_line(struct machine *m, bool given[KEYS], char *line, char *er
 	*equals = '\0';
 	name = trim(name);
 	value = trim(equals + 1);
-	for (i = 0; i < KEYS && strcmp(keys[i].name, name) != 0; i++)
-		;
-	if (i == KEYS) {
-		snprintf(error, size, "machine %s: there is no key \"%s\"", m->name,
-			 name);
-		return false;
-	}
-	if (given[i]) {
+	i = find_key(name);
+	if (i < KEYS && given[i]) {
 		snprintf(error, size, "machine %s: %s is given twice", m->name, name);
 		return false;
 	}
+	if (!machine_set(m, name, value, error, size))
+		return false;
 	given[i] = true;
-	if (set(m, &keys[i], value))
-		return true;
-	snprintf(error, size, "machine %s: %s = \"%s\": expected %s", m->name, name,
-		 value,
-		 keys[i].kind == PROTOCOL ? "mesi or moesi"
-		 : keys[i].kind == COUNT  ? "a whole number in range"
-					  : "a time in nanoseconds");
-	return false;
+	return true;
 }
 
 bool machine_parse(struct machine *m, const char *name, const char *text, char *error,

@@ -11,10 +11,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MACHINE_MAX_CPUS = 1024, MACHINE_MAX_SOCKETS = 8 };
+enum {
+	MACHINE_MAX_CPUS = 1024,
+	MACHINE_MAX_SOCKETS = 8,
+	MACHINE_MAX_STORES = 64,
+	MACHINE_MAX_FETCHES = 8,
+	MACHINE_MAX_LOADS = 8,
+};
 
-/* MESI: a dirty line that is read goes back to its home; MOESI: its owner keeps it. */
-enum protocol { PROTOCOL_MESI, PROTOCOL_MOESI };
+/*
+ * Who answers the read of a line that several caches have. MESI: the home. MOESI: a
+ * cache that modified it, and keeps it when others read it. MESIF: the cache that
+ * read it last.
+ */
+enum protocol { PROTOCOL_MESI, PROTOCOL_MOESI, PROTOCOL_MESIF };
 
 /* Times are picoseconds. */
 struct machine {
@@ -24,17 +34,29 @@ struct machine {
 	unsigned cores;	   /* in a cluster */
 	unsigned smt;	   /* threads on a core, which share its caches */
 	enum protocol protocol;
-	unsigned batch;	    /* times a socket passes a line on inside before it lets go */
-	uint64_t hit;	    /* a load or store that hits */
-	uint64_t rmw;	    /* a read-modify-write that hits */
-	uint64_t core;	    /* from one thread of a core to the other */
-	uint64_t cluster;   /* line modified by another core of the cluster */
-	uint64_t socket;    /* ... by another cluster of the socket */
-	uint64_t remote;    /* ... by another socket */
-	uint64_t memory;    /* a line that no cache holds */
-	uint64_t directory; /* until the home takes the next request for a line */
+
+	/* Effects, each of which 0 switches off. */
+	unsigned settle;   /* a cluster settles among its own cores what it can */
+	unsigned batch;	   /* times a socket passes a line on inside before it lets go */
+	unsigned buffer;   /* stores on their way; without, each waits for its line */
+	unsigned fetches;  /* lines that they fetch at once; without, one */
+	unsigned loads;	   /* plain loads on their way; without, each waits */
+	uint64_t window;   /* work that is put off until they are done */
+	unsigned adjacent; /* a miss fetches the other line of its pair of 64 bytes too */
+	uint64_t home;	   /* that a home is busy with each request, whatever its line */
+	uint64_t pause;	   /* spin-wait hint of a waiter, between two looks */
+	uint64_t flush; /* that a waiter loses which looks by loads and ends its wait */
+
+	uint64_t hit;	     /* a load or store that hits */
+	uint64_t rmw;	     /* a read-modify-write that hits */
+	uint64_t core;	     /* from one thread of a core to the other */
+	uint64_t cluster;    /* line modified by another core of the cluster */
+	uint64_t socket;     /* ... by another cluster of the socket */
+	uint64_t remote;     /* ... by another socket */
+	uint64_t memory;     /* a line that no cache holds */
+	uint64_t directory;  /* until the home takes the next request for a line */
 	uint64_t invalidate; /* for each copy that a write removes */
-	uint64_t poll;	     /* from one look of a waiter to the next */
+	uint64_t poll;	     /* a look of a waiter; `pause` follows */
 	uint64_t look;	     /* until a waiter on a hint looks for itself */
 	uint64_t step;	     /* of the benchmark's random number generator */
 };
@@ -44,6 +66,9 @@ static inline unsigned machine_cpus(const struct machine *m)
 	return m->sockets * m->clusters * m->cores * m->smt;
 }
 
+/* In the order of enum protocol, ended by NULL. */
+extern const char *const machine_protocols[];
+
 /* The names of the machines built in, ended by NULL. */
 extern const char *const machine_names[];
 
@@ -52,6 +77,13 @@ extern const char *const machine_names[];
  * file of that name. Returns false with one line for the user in `error`.
  */
 bool machine_load(struct machine *m, const char *name_or_file, char *error, size_t size);
+
+/* Changes one key. Returns false with one line for the user in `error`. */
+bool machine_set(struct machine *m, const char *key, const char *value, char *error,
+		 size_t size);
+
+/* The names of the keys that are times, ended by NULL. */
+const char *const *machine_times(void);
 
 /* The same from text; `name` is what the machine is called. */
 bool machine_parse(struct machine *m, const char *name, const char *text, char *error,

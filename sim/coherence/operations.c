@@ -30,6 +30,15 @@ static void empty_buffer(struct cpu *cpu)
 	sim_fiber_yield(cpu->fiber);
 }
 
+/* Waits until all plain loads are done. */
+static void finish_loads(struct cpu *cpu)
+{
+	if (cpu->loads == 0 && cpu->work == 0)
+		return;
+	cpu->loading = true;
+	sim_fiber_yield(cpu->fiber);
+}
+
 /* The youngest store to this word, or to this line if word is NULL. */
 static const struct store *buffered(const struct cpu *cpu, const struct line *line,
 				    const uint64_t *word)
@@ -45,21 +54,61 @@ static const struct store *buffered(const struct cpu *cpu, const struct line *li
 	return NULL;
 }
 
+/* A miss on `line` brings the other one of its pair, to be read. */
+static void fetch_beside(struct coherence *c, struct cpu *cpu, const struct line *line)
+{
+	struct line *other;
+	struct request *r;
+
+	if (!c->m.adjacent || cpu->prefetching)
+		return;
+	other = line_beside(c, line);
+	if (other == NULL || line_usable(other, cpu->cache, false))
+		return;
+	cpu->prefetching = true;
+	r = request_fill(c, cpu, ADJACENT, other, NULL, false, cpu->now);
+	event_add(c, r->arrival, ARRIVE, number_of(cpu, ADJACENT));
+}
+
 /* Gets hold of the line; returns the value that a read finds there. */
 static uint64_t reach(struct coherence *c, struct cpu *cpu, struct line *line,
 		      const uint64_t *word, bool write)
 {
 	struct request *r;
 
+	if (cpu->loads != 0 && cpu_loads(cpu, line))
+		finish_loads(cpu);
 	/* A store is fetching the line already. */
 	if (cpu->stores != 0 && buffered(cpu, line, NULL) != NULL)
 		empty_buffer(cpu);
 	if (line_usable(line, cpu->cache, write))
 		return *word;
+	fetch_beside(c, cpu, line);
 	r = request_fill(c, cpu, ACCESS, line, word, write, cpu->now);
 	event_add(c, r->arrival, ARRIVE, number_of(cpu, ACCESS));
 	sim_fiber_yield(cpu->fiber);
 	return cpu->value;
+}
+
+/* Reads something whose value nobody waits for at once. */
+static void read_ahead(struct coherence *c, struct cpu *cpu, struct line *line,
+		       const uint64_t *word)
+{
+	struct request *r;
+	unsigned i;
+
+	if (cpu_loads(cpu, line) || line_usable(line, cpu->cache, false))
+		return;
+	if (__builtin_popcount(cpu->loads) >= (int)c->m.loads) {
+		finish_loads(cpu);
+		catch_up(c);
+	}
+	for (i = 0; (cpu->loads >> i & 1) != 0; i++)
+		;
+	fetch_beside(c, cpu, line);
+	r = request_fill(c, cpu, LOAD + i, line, word, false, cpu->now);
+	cpu->loads |= (unsigned char)(1U << i);
+	event_add(c, r->arrival, ARRIVE, number_of(cpu, LOAD + i));
 }
 
 static uint64_t coherence_load(const uint64_t *p, int order, const void *site)
@@ -83,14 +132,18 @@ static uint64_t coherence_load(const uint64_t *p, int order, const void *site)
 static void post(struct coherence *c, struct cpu *cpu, struct line *line, uint64_t *word,
 		 uint64_t value)
 {
-	if (cpu->stores == BUFFER) {
+	if (cpu->stores != 0 && cpu->stores == c->m.buffer) {
 		empty_buffer(cpu);
 		catch_up(c);
 	}
 	cpu->buffer[(cpu->oldest + cpu->stores++) % BUFFER] = (struct store){
 		line, word, value, false};
-	if (cpu->stores <= DRAINS)
+	if (cpu->stores <= c->fetches)
 		cpu_drain(c, cpu);
+	if (c->m.buffer == 0) {
+		empty_buffer(cpu);
+		catch_up(c);
+	}
 	cpu->now += c->m.hit;
 }
 
@@ -118,6 +171,7 @@ static struct cpu *own(struct coherence *c, const uint64_t *p)
 {
 	struct cpu *cpu = catch_up(c);
 
+	finish_loads(cpu);
 	cpu->line = line_find(c, p, cpu->number);
 	reach(c, cpu, cpu->line, p, true);
 	while (cpu->stores != 0) {
@@ -177,7 +231,8 @@ static void coherence_fence(enum sim_fence kind, const void *site)
 	(void)site;
 	if (kind == SIM_FENCE_LIGHT)
 		return;
-	empty_buffer(catch_up(c));
+	finish_loads(catch_up(c));
+	empty_buffer(c->running);
 	if (kind == SIM_FENCE_HEAVY)
 		c->running->now += HEAVY;
 }
@@ -225,13 +280,13 @@ static uint64_t coherence_await(enum sim_await kind, uint64_t *p, uint64_t value
 	if (!line_usable(cpu->line, cpu->cache, waits_by_rmw(cpu)) ||
 	    satisfied(cpu, *p)) {
 		cpu->asked = true;
-		event_add(c, c->now + draw(c) % c->m.poll, LOOK, cpu->number);
+		event_add(c, c->now + draw(c) % c->poll, LOOK, cpu->number);
 	}
 	cpu->deadline = c->now + c->m.look;
 	if (kind == SIM_AWAIT_CHANGE && c->m.look < NEVER)
 		event_add_deadline(c, cpu->deadline, cpu->number);
 	sim_fiber_yield(cpu->fiber);
-	cpu->now += waits_by_rmw(cpu) ? c->m.rmw : c->m.hit;
+	cpu->now += waits_by_rmw(cpu) ? c->m.rmw : c->m.hit + c->m.flush;
 	return cpu->value;
 }
 
@@ -261,7 +316,7 @@ static void coherence_pause(void)
 {
 	struct coherence *c = coherence_current;
 
-	c->running->now += c->m.poll;
+	c->running->now += c->poll;
 }
 
 static void coherence_plain(const void *p, size_t size, bool write, const void *site)
@@ -286,7 +341,11 @@ static void coherence_plain(const void *p, size_t size, bool write, const void *
 			post(c, cpu, line, NULL, 0);
 			continue;
 		}
-		if (cpu->stores == 0 || buffered(cpu, line, NULL) == NULL)
+		if (cpu->stores != 0 && buffered(cpu, line, NULL) != NULL)
+			;
+		else if (c->m.loads != 0)
+			read_ahead(c, cpu, line, (const uint64_t *)address);
+		else
 			reach(c, cpu, line, (const uint64_t *)address, false);
 		cpu->now += c->m.hit;
 	}
@@ -384,6 +443,13 @@ void coherence_delay(uint64_t picoseconds)
 {
 	struct coherence *c = coherence_current;
 
+	if (c->running->loads != 0) { /* the work is done with what they bring */
+		if (c->running->work + picoseconds <= c->m.window) {
+			c->running->work += picoseconds;
+			return;
+		}
+		finish_loads(catch_up(c));
+	}
 	c->running->now += picoseconds;
 }
 

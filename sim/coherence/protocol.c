@@ -11,9 +11,9 @@
  * acknowledged it, a read that only adds one keeps it for `directory`. An owner loses the line
  * when the forwarded request reaches it: until then its accesses hit.
  *
- * In a machine of several clusters, a cluster settles among its own cores what
- * it can: a read of a line that one of them holds, a write of a line that none
- * outside holds. Everything else goes to the home node.
+ * If the machine says so, a cluster settles among its own cores what it can: a read
+ * of a line that one of them holds, a write of a line that none outside holds.
+ * Everything else goes to the home node, which may be busy with other lines.
  */
 #include "coherence.h"
 
@@ -27,7 +27,7 @@ static bool settled_in_cluster(struct coherence *c, const struct line *line,
 	bool inside = false, outside = false;
 	unsigned i;
 
-	if (c->m.clusters == 1)
+	if (!c->m.settle)
 		return false;
 	for (i = 0; i < c->words; i++) {
 		inside |= (line->copies[i] & ours[i]) != 0;
@@ -92,14 +92,20 @@ static void read_done(struct coherence *c, struct cpu *cpu, const struct request
 {
 	struct line *line = r->line;
 
+	unsigned which = (unsigned)(r - cpu->requests);
+
 	set_add(line->copies, cpu->cache);
 	line->known = true;
-	if (!cpu->waiting) {
+	if (c->m.protocol == PROTOCOL_MESIF && !line->exclusive)
+		line->owner = (int16_t)cpu->cache;
+	if (which != ACCESS) {
+		event_add(c, done, LOADED, number_of(cpu, which));
+	} else if (!cpu->waiting) {
 		cpu->value = *r->word;
 		event_add(c, done, RUN, cpu->number);
 	}
 	if (line->waiters != 0)
-		waiters_arrive(c, line, cpu, done);
+		waiters_arrive(c, line, cpu, which == ACCESS, done);
 }
 
 /* The home keeps the line until the requester, served at `done`, tells it so. */
@@ -141,7 +147,7 @@ static void serve_read(struct coherence *c, struct cpu *cpu, const struct reques
 	}
 	for (i = 0; nobody && i < c->words; i++)
 		nobody = line->copies[i] == 0;
-	if (line->owner != NOBODY) { /* O: its owner answers */
+	if (line->owner != NOBODY) { /* O or F: its owner answers */
 		unsigned owner = c->cache_node[line->owner];
 
 		done = start + line_leg(c, line->home, owner, r->in_cluster) +
@@ -149,8 +155,8 @@ static void serve_read(struct coherence *c, struct cpu *cpu, const struct reques
 	} else if (nobody) {
 		if (!line->known)
 			done += c->m.memory;
-		line->owner = (int16_t)cpu->cache;
 		line->exclusive = true;
+		line->owner = (int16_t)cpu->cache;
 		hold(c, line, cpu, done, r->in_cluster);
 	}
 	read_done(c, cpu, r, done);
@@ -249,6 +255,8 @@ static void serve(struct coherence *c, struct line *line, uint64_t start)
 	if (r->in_cluster && !in_cluster)
 		start += line_leg(c, cpu->node, line->home, false);
 	r->in_cluster = in_cluster;
+	if (!in_cluster && c->m.home != 0)
+		c->home_free[line->home] = start + c->m.home;
 	if (r->write)
 		serve_write(c, cpu, r, start);
 	else
@@ -260,10 +268,13 @@ void protocol_serve(struct coherence *c, struct line *line)
 {
 	line->scheduled = true; /* whoever joins the queue need not call */
 	while (line->first != NOBODY && !line->busy) {
-		uint64_t start = request_of(c, (unsigned)line->first)->arrival;
+		const struct request *first = request_of(c, (unsigned)line->first);
+		uint64_t start = first->arrival;
 
 		if (start < line->free_at)
 			start = line->free_at;
+		if (!first->in_cluster && start < c->home_free[line->home])
+			start = c->home_free[line->home];
 		if (start > c->now && event_next_time(c) <= start) {
 			event_add(c, start, SERVE, line->number);
 			return;

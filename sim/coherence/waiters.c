@@ -25,7 +25,7 @@ static void lose(struct coherence *c, struct cpu *cpu, struct line *line, uint64
 	if (time < cpu->data_at)
 		time = cpu->data_at;
 	cpu->asked = true;
-	request_again(c, cpu, time + draw(c) % c->m.poll);
+	request_again(c, cpu, time + draw(c) % c->poll);
 }
 
 /* A whole cache loses its copy, or the right to write to it. */
@@ -105,11 +105,11 @@ bool waiter_looks(struct coherence *c, struct cpu *cpu, uint64_t value)
 }
 
 /*
- * The cache of `reader`, whose request was served, gets a copy at `done`. All
- * its waiters look at it, but one whose own request is still queued.
+ * The cache of `reader` gets a copy at `done`. All its waiters look at it, but one
+ * whose own request is still queued.
  */
 void waiters_arrive(struct coherence *c, struct line *line, const struct cpu *reader,
-		    uint64_t done)
+		    bool asked, uint64_t done)
 {
 	unsigned i;
 
@@ -118,7 +118,7 @@ void waiters_arrive(struct coherence *c, struct line *line, const struct cpu *re
 		struct cpu *cpu = &c->cpus[number == NOBODY ? 0 : number];
 
 		if (number == NOBODY || !cpu->waiting || cpu->line != line ||
-		    waits_by_rmw(cpu) || (cpu->asked && cpu != reader))
+		    waits_by_rmw(cpu) || (cpu->asked && !(asked && cpu == reader)))
 			continue;
 		cpu->data_at = done;
 		if (waiter_looks(c, cpu, *cpu->word))
@@ -139,6 +139,6 @@ void waiters_wrote(struct coherence *c, struct line *line, const struct cpu *wri
 		    cpu->line != line || cpu->asked || !satisfied(cpu, *cpu->word))
 			continue;
 		cpu->asked = true;
-		event_add(c, c->now + c->m.core + draw(c) % c->m.poll, LOOK, cpu->number);
+		event_add(c, c->now + c->m.core + draw(c) % c->poll, LOOK, cpu->number);
 	}
 }

@@ -57,7 +57,10 @@ refused "did you mean 'altra-128'" --machine altra
 refused "did you mean 'moderate'" --preset moderat
 refused "did you mean '--threads'" --thread 4
 refused "whole number" --episodes 0
-refused "neither mesi nor moesi" --protocol msi
+refused "neither mesi nor moesi nor mesif" --protocol msi
+refused "no key" --set speed=2
+refused "not KEY=VALUE" --set home
+refused "expected a time" --set home=-1
 refused "load, cas or fetch-add" --preset ring --locks mcs
 refused "unexpected argument" ticket
 "$pawl" sim --threads 1 --json "$dir/none/x.json" >"$dir/out" 2>"$dir/err"

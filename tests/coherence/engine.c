@@ -1,105 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The model itself, on scenes so small that every miss and every nanosecond is
- * known. The latencies of the test machine are chosen so that a leg inside a
- * socket takes 10 ns and one between sockets 40 ns.
- */
-#include <sim/coherence/engine.h>
-#include <sim/seam.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <string.h>
-
-enum { NS = 1000, THREADS_MAX = 8, RELAXED = __ATOMIC_RELAXED };
-
-static struct machine machine = {
-	.name = "test",
-	.sockets = 2,
-	.clusters = 1,
-	.cores = 4,
-	.smt = 1,
-	.protocol = PROTOCOL_MESI,
-	.batch = 1,
-	.hit = 1 * NS,
-	.rmw = 5 * NS,
-	.core = 2 * NS,
-	.cluster = 30 * NS,
-	.socket = 30 * NS,
-	.remote = 90 * NS,
-	.memory = 100 * NS,
-	.directory = 2 * NS,
-	.invalidate = 1 * NS,
-	.poll = 1,
-	.look = 1000 * NS,
-	.step = 1 * NS,
-};
-
-static uint64_t *word;
-static struct coherence_counts before, after;
-static uint64_t took;
-static uint64_t left; /* in the word, at the end */
-
-/* Each scene is a list of threads' bodies, which take turns of a microsecond. */
-static void turn(unsigned n)
-{
-	coherence_delay((uint64_t)n * 1000 * NS - coherence_now());
-	sim_engine->load(word + 1000, RELAXED, NULL); /* lets time pass */
-}
-
-/* Returns whether all threads came to their end. */
-static bool play_as(const struct coherence_setup *setup, void (*const bodies[])(void *))
-{
-	struct coherence *c = coherence_open(setup);
-	bool ended;
-	unsigned i;
-
-	word = coherence_memory(c, 16384);
-	for (i = 0; i < setup->threads; i++)
-		coherence_spawn(c, i, bodies[i], NULL);
-	ended = coherence_run(c);
-	left = *word;
-	coherence_close(c);
-	return ended;
-}
-
-static void play(const struct machine *m, unsigned threads,
-		 void (*const bodies[])(void *))
-{
-	struct coherence_setup setup = {.machine = m, .threads = threads, .seed = 1};
-
-	assert_true(play_as(&setup, bodies));
-}
-
-static void measure_load(unsigned when)
-{
-	uint64_t start;
-
-	turn(when);
-	before = coherence_counts();
-	start = coherence_now() + machine.hit; /* of turn */
-	sim_engine->load(word, RELAXED, NULL);
-	sim_engine->load(word, RELAXED, NULL); /* hits; its start is the first's end */
-	after = coherence_counts();
-	took = coherence_now() - start;
-}
-
-static void measure_rmw(unsigned when)
-{
-	uint64_t start;
-
-	turn(when);
-	before = coherence_counts();
-	start = coherence_now() + machine.hit; /* of turn */
-	sim_engine->fetch_add(word, 1, RELAXED, NULL);
-	sim_engine->load(word, RELAXED, NULL);
-	after = coherence_counts();
-	took = coherence_now() - start - machine.rmw;
-}
+/* The model itself, on scenes of a few accesses. */
+#include "scene.h"
 
 static void write_first(void *none)
 {
@@ -364,6 +265,7 @@ static void a_cluster_settles_among_its_own(void **state)
 	(void)state;
 	clusters.clusters = clusters.cores = 2;
 	clusters.cluster = 9 * NS;
+	clusters.settle = 1;
 	play(&clusters, 2, inside);
 	assert_int_equal(took, (9 + 1) * NS);
 	play(&clusters, 3, across);

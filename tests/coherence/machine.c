@@ -47,7 +47,10 @@ static void what_is_wrong_is_named(void **state)
 		{"hit = -1", "hit = \"-1\""},
 		{"hit = nan", "hit = \"nan\""},
 		{"hit = 1e99", "hit = \"1e99\""},
-		{"protocol = msi", "mesi or moesi"},
+		{"protocol = msi", "mesi, moesi or mesif"},
+		{"home = -1", "or 0"},
+		{"buffer = 65", "or 0"},
+		{"poll = 0", "a time in nanoseconds"},
 		{"sockets = 1\nsockets = 1", "given twice"},
 	};
 	char error[256];
