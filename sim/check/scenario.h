@@ -34,6 +34,7 @@ struct scenario {
 	bool takes_minutes;		   /* only with --full, or if it is named */
 	bool takes_hours;		   /* only if it is named, or at random */
 	bool polls;			   /* the waiters of a mutex do */
+	bool room;			   /* threads make room for its head */
 	bool one_node;			   /* NUMA: nobody is elsewhere */
 	bool sleep_sees;		   /* sim_sleep_sees: for what would not end */
 	int alike; /* threads from alike - 1 on run the same code; 0 = none do */
