@@ -18,7 +18,7 @@ cp "$here/weaker.h" "$overlay/pawl/"
 flags="-include $overlay/pawl/weaker.h"
 # The runtime's sources see a changed header only if they are built anew.
 case $1 in
-mutex | cond | semaphore) sources="sync/cond sync/mutex sleep/park" ;;
+mutex | cond | semaphore) sources="sync/cond sync/mutex sync/mutex_poll sleep/park" ;;
 hapax) sources=sync/hapax_timed ;;
 hapax+park) sources="sync/hapax_timed sleep/park" ;;
 park) sources=sleep/park ;;
@@ -29,7 +29,7 @@ guard) # beside what stands in for it
 	flags="$flags -Dsim_guard_lock=sim_real_guard_lock"
 	flags="$flags -Dsim_guard_unlock=sim_real_guard_unlock"
 	;;
-rwlock) sources="sync/rwlock sync/rwlock_write sync/mutex sleep/park" ;;
+rwlock) sources="sync/rwlock sync/rwlock_write sync/mutex sync/mutex_poll sleep/park" ;;
 lease | handle) sources="lease/lease lease/handle life/exit" ;;
 shared) sources="shared/lock shared/agents" ;;
 *) sources= ;;

@@ -147,7 +147,7 @@ static const struct core_scenario
 const struct scenario mutex_states_scenarios[] = {
 	{THREE("any-three", "three threads lock and unlock, in all ways", set_up,
 	       any_three_thread, three_visits),
-	 .cores = &weak_states},
+	 .cores = &weak_states, .stands_for = "sections"},
 	{THREE("any-timed", "the same, and one may give up and come back", set_up,
 	       any_timed_thread, three_visits),
 	 .cores = &states, .takes_minutes = true},
