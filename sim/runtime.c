@@ -24,6 +24,7 @@ size_t sim_waiting_slots = SIM_MAX_WAITING_SLOTS;
 unsigned sim_hapax_block_bits = 16;
 uint64_t sim_mutex_bypass = 1 << 20;
 bool sim_mutex_polls;
+bool sim_mutex_room;
 uint64_t sim_rwlock_look = 1;
 bool sim_impatient;
 bool sim_sleep_sees;
@@ -163,8 +164,10 @@ bool pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
 							      : UINT64_MAX);
 	/* A caller's deadline may pass at any moment; one moment will do for all,
 	 * for what comes after may be delayed at will. Deadlines of the runtime's
-	 * own, which are near 0, pass only when nothing else moves. */
-	if (deadline != NULL && deadline->time.tv_sec > 0 && sim_one_in(2))
+	 * own, which are near 0, pass only when nothing else moves; or likewise, where
+	 * heads that have no CPU are simulated. */
+	if (deadline != NULL && (deadline->time.tv_sec > 0 || sim_mutex_room) &&
+	    sim_one_in(2))
 		return false;
 	if (sim_sleep_sees)
 		return see_change(&word->raw, expected,

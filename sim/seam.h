@@ -20,6 +20,7 @@ extern size_t sim_waiting_slots;      /* a power of two, at most the above */
 extern unsigned sim_hapax_block_bits; /* at least 1 */
 extern uint64_t sim_mutex_bypass;     /* at least 1 */
 extern bool sim_mutex_polls;	      /* its waiters nap, and count unlocks */
+extern bool sim_mutex_room;	      /* threads make room for a head without a CPU */
 extern uint64_t sim_rwlock_look;      /* at least 1 */
 
 /* Memory that the simulator maps lies here, so that what hangs on addresses is the

@@ -33,7 +33,10 @@ struct pawl_sleeper;
 /* The wakers' word has a line of its own, which is read only while nobody
  * comes or goes. */
 struct pawl_bucket {
-	PAWL_SEQUESTER pawl_atomic64 wanted;		 /* P2 */
+	PAWL_SEQUESTER pawl_atomic64 wanted; /* P2 */
+	/* pawl_mutex's: who makes room for a head that is not up yet, or 0, and since
+	 * when it waits: who woke it, or another one; see there. */
+	pawl_atomic64 caller, called;
 	__attribute__((aligned(64))) pawl_atomic64 lock; /* guards the list */
 	struct pawl_sleeper *first, *last;
 	uint64_t arrivals; /* so far */

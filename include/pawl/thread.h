@@ -44,6 +44,8 @@
  *                         that runs asks for its turn much sooner
  *   PAWL_MUTEX_NAPS       how often such a head dozes, each time twice as long,
  *                         before it asks
+ *   PAWL_MUTEX_SLICE      for how many wake-ups such a head waits for a CPU before the
+ *                         thread that woke it makes room; PAWL_NEVER: it does not
  *   PAWL_MUTEX_TRIES      how often an arrival polls anew rather than sleep while
  *                         the head that was woken has not got a CPU yet
  *   PAWL_MUTEX_WATCHED    how many unlocks are counted for those who poll
@@ -66,6 +68,7 @@
 
 /* No NUMA node, or not known yet. */
 #define PAWL_NO_HOME UINT32_MAX
+#define PAWL_NEVER   UINT32_MAX
 
 struct pawl_lease_handle;
 struct pawl_node;

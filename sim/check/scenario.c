@@ -103,6 +103,7 @@ void scenario_check(const struct scenario *scenario, const struct lock_type *typ
 	sim_hapax_block_bits = 1; /* so that blocks end */
 	sim_mutex_bypass = scenario->bypass != 0 ? scenario->bypass : 1 << 20;
 	sim_mutex_polls = scenario->polls;
+	sim_mutex_room = scenario->room;
 	sim_node_count = scenario->one_node ? 1 : 2;
 	sim_membarrier_works = !scenario->without_membarrier;
 	sim_impatient = false;

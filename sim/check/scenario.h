@@ -31,12 +31,16 @@ struct scenario {
 	bool without_membarrier;	   /* the system refuses it */
 	bool for_sleepers;		   /* small enough for locks that sleep */
 	const struct core_scenario *cores; /* NULL: threads have no CPUs */
-	bool takes_minutes;		   /* only with --full, or if it is named */
-	bool takes_hours;		   /* only if it is named, or at random */
-	bool polls;			   /* the waiters of a mutex do */
-	bool one_node;			   /* NUMA: nobody is elsewhere */
-	bool sleep_sees;		   /* sim_sleep_sees: for what would not end */
-	int alike; /* threads from alike - 1 on run the same code; 0 = none do */
+	/* The name of one that does not end with this one's threads: asked for it, `pawl
+	 * check` plays this one. */
+	const char *stands_for;
+	bool takes_minutes; /* only with --full, or if it is named */
+	bool takes_hours;   /* only if it is named, or at random */
+	bool polls;	    /* the waiters of a mutex do */
+	bool room;	    /* threads make room for its head */
+	bool one_node;	    /* NUMA: nobody is elsewhere */
+	bool sleep_sees;    /* sim_sleep_sees: for what would not end */
+	int alike;	    /* threads from alike - 1 on run the same code; 0 = none do */
 	/* In which sizes `pawl check` runs it, unless asked for one. */
 	bool basic;	  /* in more than others, and with every lock that sleeps */
 	bool long_asleep; /* takes hours with a lock that sleeps as others do */

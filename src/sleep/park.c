@@ -277,5 +277,6 @@ void pawl_park_forget(void)
 		bucket->last = NULL;
 		pawl_store_relaxed(&bucket->lock, 0);
 		pawl_store_relaxed(&bucket->wanted, pawl_load_relaxed(&nobody));
+		pawl_store_relaxed(&bucket->caller, 0);
 	}
 }

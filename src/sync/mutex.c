@@ -27,21 +27,18 @@
 #include <pawl/mutex.h>
 #include <pawl/thread.h>
 
-#define WATCH_SHIFT 32
-
 static const struct pawl_deadline FOR_EVER = {.time = {.tv_sec = INT32_MAX}};
 
 enum {
 	INSIST_NS = 20000,   /* that a head polls and asks for its turn: then it sleeps */
 	UNSURE_NS = 1000000, /* of sleep that an unlock might not end */
-	FREE_LOOKS = 5,	     /* at every release, while only one other has the lock */
+	ROOM_WAKES = 2,	     /* wake-ups: then who made room looks whether it helped */
 	BROUGHT = 8	     /* at a time; more than CPUs would not get up any sooner */
 };
 
-/* The lower half of due: unlocks until it is the head's turn. */
-static uint64_t turn_of(uint64_t due)
+bool pawl_mutex_has_queue(const struct pawl_mutex *m)
 {
-	return due & (((uint64_t)1 << WATCH_SHIFT) - 1);
+	return pawl_mutex_turn(pawl_load_relaxed(&m->due)) != 0; /* Relaxed: a hint */
 }
 
 /* A new head may be overtaken this often from now on (I2). Requires the bucket's
@@ -49,6 +46,53 @@ static uint64_t turn_of(uint64_t due)
 static void begin_patience(struct pawl_mutex *m)
 {
 	pawl_store_relaxed(&m->due, PAWL_MUTEX_BYPASS);
+}
+
+/* This thread wakes the head, which may be put where this thread runs, or wait for
+ * another CPU although there is an idle one. Requires the bucket's lock.
+ * Relaxed, here and below: hints, of which some may get lost. */
+static void note_call(struct pawl_bucket *bucket)
+{
+	if (PAWL_MUTEX_SLICE == PAWL_NEVER)
+		return;
+	pawl_store_relaxed(&bucket->called, 0); /* the clock is not for unlocks */
+	pawl_store_relaxed(&bucket->caller, pawl_mutex_me_());
+}
+
+/* The head is up, or another one is. */
+static void note_answer(struct pawl_bucket *bucket)
+{
+	if (PAWL_MUTEX_SLICE != PAWL_NEVER)
+		pawl_store_relaxed(&bucket->caller, 0); /* Relaxed: a hint */
+}
+
+/* What is added to who makes room: it did so in vain, and another one may try; or it is
+ * that other one. After that the head has to wait for the system. */
+enum { IN_VAIN = 1, SECOND = 2 };
+
+/* Whether m's head has been without a CPU for long enough, and waits for this thread's
+ * most likely: that of who woke it; or, if that one has made room in vain, any other's. */
+static bool owes_room(struct pawl_mutex *m, uint64_t identity)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of_(m);
+	uint64_t caller, called, now;
+
+	if (PAWL_MUTEX_SLICE == PAWL_NEVER)
+		return false;
+	/* Relaxed, here and below: hints. */
+	caller = pawl_load_relaxed(&bucket->caller);
+	if (caller != identity &&
+	    ((caller & IN_VAIN) == 0 || caller == (identity | IN_VAIN)))
+		return false;
+	if (!pawl_mutex_has_queue(m))
+		return false;
+	now = pawl_os_now() + 1;
+	called = pawl_load_relaxed(&bucket->called); /* Relaxed: a hint */
+	if (called == 0) {
+		called = now;
+		pawl_store_relaxed(&bucket->called, called); /* Relaxed: a hint */
+	}
+	return now - called >= PAWL_MUTEX_SLICE * pawl_wake_cost();
 }
 
 /* Takes the head off the queue, which owns m or is about to, and returns the next in line,
@@ -61,101 +105,13 @@ static struct pawl_sleeper *dequeue_owner(struct pawl_bucket *bucket,
 
 	pawl_bucket_uncount(bucket, head);
 	pawl_bucket_remove(bucket, head);
+	note_answer(bucket);
 	next = pawl_bucket_find(bucket->first, m);
 	if (next != NULL)
 		begin_patience(m);
 	else
 		pawl_store_relaxed(&m->due, 0); /* Relaxed: m is held */
 	return next;
-}
-
-/* How many unlocks there were between two looks at due; 0 if that is not known, because
- * they were not counted all the time: an unlock may have overwritten what watch() stored,
- * which it does only when there are fewer left than this. */
-static uint64_t passed(uint64_t before, uint64_t due)
-{
-	uint64_t left = due >> WATCH_SHIFT, sections = (before >> WATCH_SHIFT) - left;
-
-	return left != 0 && sections <= PAWL_MUTEX_WATCHED / 2 ? sections : 0;
-}
-
-/* Has unlocks counted, for some time to come, and returns what due is then. One
- * write serves many looks, of many threads: it costs the holder a transfer.
- * Relaxed: a hint, which takes nothing away from the lower half. */
-static uint64_t watch(struct pawl_mutex *m, uint64_t due)
-{
-	uint64_t watched = turn_of(due) + ((uint64_t)PAWL_MUTEX_WATCHED << WATCH_SHIFT);
-
-	if (due == watched || due >> WATCH_SHIFT > PAWL_MUTEX_WATCHED / 2)
-		return due;
-	(void)pawl_cas_relaxed(&m->due, due, watched);
-	return watched;
-}
-
-/* As pawl_mutex_take_, for whoever that is. */
-static bool take(struct pawl_mutex *m, uint64_t identity)
-{
-	/* Relaxed: spares a write that would fail; [A] decides. */
-	return pawl_load_relaxed(&m->word) == 0 &&
-	       pawl_cas_acquire(&m->word, 0, identity); /* [A] of pawl/mutex.h */
-}
-
-/*
- * Polls for the lock. Ends early if *state, unless it is NULL, has these bits. One thread that takes the
- * lock again and again, faster than it could come here, had better be left alone
- * for a while; and, crowded, for longer if others are queued already. A head
- * that insists asks for its turn at each poll (I2).
- */
-static enum pawl_polled poll(struct pawl_mutex *m, uint64_t identity,
-			     const pawl_atomic64 *state, uint64_t enough, uint64_t ns,
-			     bool insist)
-{
-	enum pawl_pace pace = PAWL_PACE_SLOW;
-	struct pawl_spin spin;
-	uint64_t before = 0;	   /* what due was at the last look */
-	uint64_t holder = 0, last; /* whom we saw with the lock */
-	int free = FREE_LOOKS;
-	bool stalled = true, hogged = true, again;
-
-	pawl_spin_begin(&spin, ns);
-	do {
-		uint64_t due = pawl_spin_look(&spin, &m->due); /* Relaxed: a hint */
-		uint64_t sections = before != 0 ? passed(before, due) : 0;
-
-		stalled &= sections == 0;
-		if (before != 0)
-			pace = pawl_spin_pace(&spin, sections);
-		if (pace == PAWL_PACE_SLOW && take(m, identity))
-			return PAWL_POLLED_TAKEN;
-		if (pace == PAWL_PACE_FAST && turn_of(due) != 0)
-			return PAWL_POLLED_CROWDED;
-		/* Relaxed: only says when to stop; the caller looks again. */
-		if (state != NULL && (pawl_load_relaxed(state) & enough) == enough)
-			return PAWL_POLLED_IN_VAIN;
-		last = holder;
-		holder = pawl_load_relaxed(&m->word); /* Relaxed: a hint */
-		free = last == 0 || holder == 0 || holder == last ? free - 1 : 0;
-		hogged &= holder != 0 && (last == 0 || holder == last);
-		if (!insist)
-			before = watch(m, due);
-		else if (due != 1)
-			/* Relaxed: seen by the next unlock, or one soon after. */
-			pawl_store_relaxed(&m->due, 1);
-		/* The line is here now: until the next unlock polls are free. After it
-		 * they are if there is one rival only: then it is its line or ours. */
-		again = pace == PAWL_PACE_SLOW && free > 0
-				? pawl_spin_change(&spin, &m->due, insist ? 1 : before)
-				: pawl_spin_again(&spin);
-	} while (again);
-	return stalled	? PAWL_POLLED_STALLED
-	       : hogged ? PAWL_POLLED_HOGGED
-			: PAWL_POLLED_IN_VAIN;
-}
-
-enum pawl_polled pawl_mutex_poll(struct pawl_mutex *m, uint64_t identity,
-				 const pawl_atomic64 *state, uint64_t enough, uint64_t ns)
-{
-	return poll(m, identity, state, enough, ns, false);
 }
 
 /* True if m's memory has begun a new life while we were waiting for the last one.
@@ -281,6 +237,7 @@ static int leave_late(struct pawl_bucket *bucket, struct pawl_mutex *m,
 		next = pawl_bucket_find(bucket->first, m);
 		if (next != NULL) {
 			begin_patience(m);
+			note_call(bucket);
 			asleep = pawl_sleeper_tell(next, SLEEPER_WOKEN); /* [V] */
 		} else {
 			pawl_store_relaxed(&m->due, 0); /* Relaxed: a hint */
@@ -304,15 +261,18 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 	struct pawl_sleeper *next;
 
 	/* Relaxed: tells others that they need not wake us; we look with [W]. */
-	(void)pawl_cas_relaxed(&me->state, SLEEPER_WOKEN, SLEEPER_WAITING);
+	if (pawl_cas_relaxed(&me->state, SLEEPER_WOKEN, SLEEPER_WAITING))
+		note_answer(bucket);
 	do {
 		bool insist = naps == PAWL_MUTEX_NAPS;
 
 		if (pawl_load_acquire(&me->state) == SLEEPER_GRANTED) /* [W] */
 			return 0;
 		pawl_wait_begin(me);
-		polled = poll(m, me->identity, &me->state, SLEEPER_GRANTED,
-			      insist ? INSIST_NS : pawl_wake_cost() / 2, insist);
+		polled = insist ? pawl_mutex_insist(m, me->identity, &me->state,
+						    SLEEPER_GRANTED, INSIST_NS)
+				: pawl_mutex_poll(m, me->identity, &me->state,
+						  SLEEPER_GRANTED, pawl_wake_cost() / 2);
 		if (!pawl_wait_end(me)) /* it is off the queue */
 			return polled == PAWL_POLLED_TAKEN ? 0 : ECANCELED;
 		if (polled == PAWL_POLLED_TAKEN)
@@ -340,11 +300,6 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 	}
 	pawl_bucket_unlock(bucket);
 	return 0;
-}
-
-bool pawl_mutex_has_queue(const struct pawl_mutex *m)
-{
-	return turn_of(pawl_load_relaxed(&m->due)) != 0; /* Relaxed: a hint */
 }
 
 bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
@@ -405,6 +360,39 @@ void pawl_mutex_lock_queued(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
 		pawl_mutex_lock_slow_(m);
 }
 
+/*
+ * Queued behind `head`, which was woken and has no CPU yet: sleeps for a moment, so that
+ * it can have this one. True if that did not help, for it is another CPU
+ * that it waits for: this thread is off the queue again, and may go on.
+ */
+static bool made_room_in_vain(struct pawl_mutex *m, struct pawl_sleeper *me,
+			      const struct pawl_sleeper *head)
+{
+	struct pawl_bucket *bucket = pawl_bucket_of_(m);
+	struct pawl_deadline soon = pawl_deadline_in(ROOM_WAKES * pawl_wake_cost());
+	bool in_vain, first;
+
+	if (pawl_sleep_queued(me, &soon))
+		return false;
+	pawl_bucket_lock(bucket);
+	in_vain = !is_forgotten(m, me) && pawl_bucket_find(bucket->first, m) == head;
+	/* Relaxed: told under the lock only. */
+	if (in_vain)
+		in_vain = pawl_load_relaxed(&me->state) <= SLEEPER_ASLEEP &&
+			  pawl_load_relaxed(&head->state) == SLEEPER_WOKEN;
+	if (in_vain) {
+		pawl_bucket_remove(bucket, me);
+		/* Relaxed: our own; and hints. */
+		pawl_store_relaxed(&me->state, SLEEPER_WAITING);
+		pawl_store_relaxed(&bucket->called, 1); /* long ago */
+		/* Relaxed: stored under the lock, but for 0. */
+		first = pawl_load_relaxed(&bucket->caller) == me->identity;
+		pawl_store_relaxed(&bucket->caller, first ? me->identity | IN_VAIN : 0);
+	}
+	pawl_bucket_unlock(bucket);
+	return in_vain;
+}
+
 /* As compete; ECANCELED means that it must be tried anew. */
 static int try_until(struct pawl_mutex *m, const struct pawl_deadline *deadline,
 		     void (*abandon)(struct pawl_sleeper *))
@@ -417,32 +405,41 @@ static int try_until(struct pawl_mutex *m, const struct pawl_deadline *deadline,
 	struct pawl_sleeper *head;
 	enum pawl_polled outcome;
 	int tries = PAWL_MUTEX_TRIES;
-	bool again;
+	bool room, queued, called, again;
 
 	do {
+		room = owes_room(m, me.identity);
+		queued = pawl_mutex_has_queue(m);
 		/* The holder may not be running if others had to queue. */
-		outcome = poll(m, me.identity, NULL, 0,
-			       pawl_wake_cost() / (pawl_mutex_has_queue(m) ? 4 : 1),
-			       false);
+		outcome = room ? PAWL_POLLED_CROWDED
+			       : pawl_mutex_poll(m, me.identity, NULL, 0,
+						 pawl_wake_cost() / (queued ? 4 : 1));
 		if (outcome == PAWL_POLLED_TAKEN)
 			return 0;
 		pawl_bucket_lock(bucket);
-		if (pawl_mutex_take_(m)) {
+		head = pawl_bucket_find(bucket->first, m);
+		/* Relaxed: only says whether it got up. */
+		called = head != NULL && pawl_load_relaxed(&head->state) == SLEEPER_WOKEN;
+		/* Who makes room does so even if m is free: the head is to take it. */
+		if (!(room && called) && pawl_mutex_take_(m)) {
 			pawl_bucket_unlock(bucket);
 			return 0;
 		}
-		head = pawl_bucket_find(bucket->first, m);
 		/* A head that was woken, and has no CPU yet, is no reason to sleep; unless
-		 * we get nowhere, and may have the CPU that it waits for.
-		 * Relaxed: only says whether it got up. */
-		again = outcome != PAWL_POLLED_CROWDED && head != NULL && tries > 0 &&
-			pawl_load_relaxed(&head->state) == SLEEPER_WOKEN;
+		 * we get nowhere, and may have the CPU that it waits for. */
+		again = outcome != PAWL_POLLED_CROWDED && called && tries > 0;
 		tries -= outcome == PAWL_POLLED_HOGGED ? (PAWL_MUTEX_TRIES + 1) / 2 : 1;
 		if (!again)
 			pawl_bucket_append(bucket, &me);
 		if (head == NULL)
 			begin_patience(m);
+		room &= called && deadline == NULL;
+		/* Relaxed: hints. */
+		if (room && pawl_load_relaxed(&bucket->caller) != me.identity)
+			pawl_store_relaxed(&bucket->caller, me.identity | SECOND);
 		pawl_bucket_unlock(bucket);
+		if (room)
+			again = made_room_in_vain(m, &me, head);
 	} while (again);
 
 	if (head != NULL && !pawl_sleep_queued(&me, deadline) && !me.abandoned)
@@ -528,8 +525,10 @@ static __attribute__((noinline)) bool grant(struct pawl_mutex *m)
 	/* The next one is woken here, and not by the new owner, at whose CPU the system
 	 * would have it wait: ours will be free if we come back in vain. */
 	next = dequeue_owner(bucket, m, head);
-	if (next != NULL)
+	if (next != NULL) {
+		note_call(bucket);
 		next_asleep = pawl_sleeper_tell(next, SLEEPER_WOKEN); /* [V] P3 */
+	}
 	/* Relaxed: the head learns it by [V], all others by [R]. */
 	pawl_store_relaxed(&m->word, head->identity);
 	asleep = pawl_sleeper_tell(head, SLEEPER_GRANTED); /* [V] P3 */
@@ -545,14 +544,14 @@ static inline bool hand_over(struct pawl_mutex *m)
 {
 	/* Relaxed, here and below: I2 allows for a count that the head overwrites, or that
 	 * overwrites the head's. */
-	uint64_t due = pawl_load_relaxed(&m->due), turn = turn_of(due);
+	uint64_t due = pawl_load_relaxed(&m->due), turn = pawl_mutex_turn(due);
 
 	if (turn == 1)
 		return grant(m);
 	if (turn != 0)
 		due--;
-	if (due >> WATCH_SHIFT != 0)
-		due -= (uint64_t)1 << WATCH_SHIFT;
+	if (due >> PAWL_MUTEX_WATCH_SHIFT != 0)
+		due -= (uint64_t)1 << PAWL_MUTEX_WATCH_SHIFT;
 	pawl_store_relaxed(&m->due, due);
 	return false;
 }
@@ -590,6 +589,7 @@ void pawl_mutex_wake_(const struct pawl_mutex *m)
 	head = pawl_bucket_find(bucket->first, m);
 	if (head != NULL && head->counted) {
 		pawl_bucket_uncount(bucket, head);
+		note_call(bucket);
 		asleep = pawl_sleeper_tell(head, SLEEPER_WOKEN); /* [V] P3 */
 	}
 	pawl_bucket_unlock(bucket);

@@ -11,6 +11,14 @@
 #include <pawl/cond.h>
 #include <pawl/mutex.h>
 
+#define PAWL_MUTEX_WATCH_SHIFT 32
+
+/* The lower half of due: unlocks until it is the head's turn. */
+static inline uint64_t pawl_mutex_turn(uint64_t due)
+{
+	return due & (((uint64_t)1 << PAWL_MUTEX_WATCH_SHIFT) - 1);
+}
+
 /* Whether somebody is queued for m, as far as its owner can see. */
 bool pawl_mutex_has_queue(const struct pawl_mutex *m);
 
@@ -39,11 +47,19 @@ enum pawl_polled {
 	PAWL_POLLED_CROWDED
 };
 
-/* Polls for m, in the name of `identity`, for ns nanoseconds; ends early if *state has
- * the bits of `enough`. */
+/*
+ * Polls for m, in the name of `identity`, for ns nanoseconds. Ends early if *state, unless
+ * it is NULL, has the bits of `enough`. One thread that takes the lock again and again,
+ * faster than it could come here, had better be left alone for a while; and, crowded,
+ * for longer if others are queued already. A head that insists asks for its turn at
+ * each poll (I2).
+ */
 enum pawl_polled pawl_mutex_poll(struct pawl_mutex *m, uint64_t identity,
 				 const pawl_atomic64 *state, uint64_t enough,
 				 uint64_t ns);
+enum pawl_polled pawl_mutex_insist(struct pawl_mutex *m, uint64_t identity,
+				   const pawl_atomic64 *state, uint64_t enough,
+				   uint64_t ns);
 
 /*
  * As pawl_mutex_lock_slow_, and ETIMEDOUT. If the wait is abandoned, `abandon` is

@@ -392,6 +392,17 @@ static void json_replaces_an_older_file(void **state)
 }
 
 /* JSON and nothing else; the tables go to stderr. */
+#ifdef PAWL_SIM
+static void what_does_not_end_is_played_by_states(void **state)
+{
+	(void)state;
+	run("check mutex --threads 3 --scenario sections --model sc");
+	assert_succeeded();
+	assert_contains(outcome.err, "played by states, as any-three");
+	assert_contains(outcome.out, "any-three");
+}
+#endif
+
 static void json_to_a_dash_is_standard_output_alone(void **state)
 {
 	static const char *const commands[] = {
@@ -488,6 +499,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(list_markdown_has_a_row_for_each_lock),
 		cmocka_unit_test(dry_run_measures_and_writes_nothing),
 		cmocka_unit_test(dry_run_still_checks_everything),
+#ifdef PAWL_SIM
+		cmocka_unit_test(what_does_not_end_is_played_by_states),
+#endif
 		cmocka_unit_test(repeated_items_count_once),
 		cmocka_unit_test(default_locks_are_all_and_pthread),
 		cmocka_unit_test(ranking_ends_in_a_sentence_with_its_error),

@@ -108,9 +108,28 @@ static void add_usual_cases(struct plan *plan, const struct request *request,
 	}
 }
 
+/* What is played instead of a scenario that is asked for with so many threads and would
+ * not end; NULL if it is itself. Not at random, where nothing has to end. */
+static const struct scenario *stand_in(const struct request *request,
+				       const struct lock_type *type,
+				       const struct scenario *scenario)
+{
+	const struct scenario *other;
+	size_t n;
+
+	if (request->random != 0 || request->limit != 0 || request->episodes > 1)
+		return NULL;
+	for (n = 0; (other = scenario_for(type, n)) != NULL; n++)
+		if (other->stands_for != NULL &&
+		    other->only_threads == request->threads &&
+		    strcmp(other->stands_for, scenario->name) == 0)
+			return other;
+	return NULL;
+}
+
 void plan_cases(struct plan *plan, const struct request *request)
 {
-	const struct scenario *scenario;
+	const struct scenario *scenario, *other;
 	size_t i, n;
 
 	plan->cases = calloc(MAX_CASES, sizeof(*plan->cases));
@@ -123,6 +142,15 @@ void plan_cases(struct plan *plan, const struct request *request)
 			if (request->scenario != NULL &&
 			    strcmp(request->scenario, scenario->name) != 0)
 				continue;
+			other = stand_in(request, type, scenario);
+			if (other != NULL) {
+				warn("%s, %s with %d threads does not end execution by "
+				     "execution: it is played by states, as %s; --limit "
+				     "or --random play it as it is",
+				     type->name, scenario->name, request->threads,
+				     other->name);
+				scenario = other;
+			}
 			if (request->threads != 0 || request->episodes != 0)
 				add_case(plan, type, scenario,
 					 request->threads != 0 ? request->threads

@@ -12,7 +12,8 @@
 #define PAWL_NUMA_STREAK      128u
 #define PAWL_NUMA_LOOKS	      64u
 #define PAWL_MUTEX_BYPASS     (1 << 20)
-#define PAWL_MUTEX_NAPS	      5
+#define PAWL_MUTEX_NAPS	      4
+#define PAWL_MUTEX_SLICE      32u
 #define PAWL_MUTEX_TRIES      64
 #define PAWL_MUTEX_WATCHED    1024u
 #define PAWL_RWLOCK_NAPS      7

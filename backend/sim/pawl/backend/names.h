@@ -106,6 +106,7 @@
 #define pawl_os_reserve		 sim_os_reserve
 #define pawl_mutex_hand_over_	 sim_mutex_hand_over
 #define pawl_mutex_poll		 sim_mutex_poll
+#define pawl_mutex_insist	 sim_mutex_insist
 #define pawl_mutex_leave_queue	 sim_mutex_leave_queue
 #define pawl_mutex_await	 sim_mutex_await
 #define pawl_sleep_queued	 sim_sleep_queued

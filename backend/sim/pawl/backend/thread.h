@@ -12,7 +12,8 @@
 #define PAWL_NUMA_STREAK      (sim_timed() ? 128u : 1u)
 #define PAWL_NUMA_LOOKS	      (sim_timed() ? 64u : 1u)
 #define PAWL_MUTEX_BYPASS     sim_mutex_bypass
-#define PAWL_MUTEX_NAPS	      (sim_timed() ? 5 : sim_mutex_polls ? 1 : 0)
+#define PAWL_MUTEX_NAPS	      (sim_timed() ? 4 : sim_mutex_polls ? 1 : 0)
+#define PAWL_MUTEX_SLICE      (sim_timed() ? 32u : sim_mutex_room ? 0u : PAWL_NEVER)
 #define PAWL_MUTEX_TRIES      (sim_timed() ? 64 : sim_mutex_polls ? 1 : 0)
 #define PAWL_MUTEX_WATCHED    (sim_timed() ? 1024u : sim_mutex_polls ? 2u : 0u)
 #define PAWL_RWLOCK_NAPS      0
