@@ -49,6 +49,7 @@ soak-leases: ## a hundred million sections of leases in each mode, also under TS
 	set -e; for mode in $(LEASE_MODES); do export PAWL_LEASE_MODE=$$mode; \
 		build/release/tests/soak/leases $(SOAK_SECTIONS); \
 		setarch -R build/tsan/tests/soak/leases $$(($(SOAK_SECTIONS) / 10)); done
+	PAWL_LEASE_SEQUENCES=no build/release/tests/soak/leases $(SOAK_SECTIONS)
 
 soak-shared: ## two processes, ten million episodes; eight processes, a thousand kills
 	cmake --preset release && cmake --build --preset release -j$(JOBS) --target shared_episodes shared_torture

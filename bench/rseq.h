@@ -4,18 +4,20 @@
  * upper bound of the workloads idalloc, pool and counter. The kernel takes a thread
  * that it preempts or moves between 1 and 2 to 4, from where all starts over; the
  * last store, just before 2, is what makes the rest count. x86-64 only, and only
- * where glibc has registered the thread; elsewhere rseq_there is false. TSan does
- * not know that threads on one CPU follow each other, and would report a race.
+ * where glibc has registered the thread; elsewhere rseq_there is false, and where pawl's
+ * own code has no sequences.
  */
 #ifndef PAWL_BENCH_RSEQ_H
 #define PAWL_BENCH_RSEQ_H
+
+#include <pawl/shards.h>
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <unistd.h>
 
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && PAWL_SEQUENCES
 
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned __rseq_size __attribute__((weak));
@@ -37,22 +39,12 @@ static inline bool rseq_there(long room)
 	       sysconf(_SC_NPROCESSORS_CONF) <= room;
 }
 
-/* Describes the sequence that follows, and enters it if still on this CPU; 0x53053053
- * is the mark that the kernel wants before the place to go to. */
-#define RSEQ_BEGIN                                \
-	".pushsection __rseq_cs, \"aw\"\n\t"      \
-	".balign 32\n\t"                          \
-	"3: .long 0, 0\n\t"                       \
-	".quad 1f, 2f - 1f, 4f\n\t"               \
-	".popsection\n\t"                         \
-	".pushsection __rseq_failure, \"ax\"\n\t" \
-	".byte 0x0f, 0xb9, 0x3d\n\t"              \
-	".long 0x53053053\n\t"                    \
-	"4: jmp %l[again]\n\t"                    \
-	".popsection\n\t"                         \
-	"leaq 3b(%%rip), %%rax\n\t"               \
-	"movq %%rax, %[sequence]\n\t"             \
-	"1: cmpl %[cpu], %[now]\n\t"              \
+/* Enters the sequence that follows, if still on this CPU. */
+#define RSEQ_BEGIN                           \
+	PAWL_SEQUENCE_DESCRIBE_("%l[again]") \
+	"leaq 3b(%%rip), %%rax\n\t"          \
+	"movq %%rax, %[sequence]\n\t"        \
+	"1: cmpl %[cpu], %[now]\n\t"         \
 	"jnz %l[again]\n\t"
 
 /* A stack is a count and then its elements, `stride` bytes from CPU to CPU. */

@@ -92,9 +92,14 @@ bool sim_sequence_whole(void)
 	return sim_engine->whole_sequence();
 }
 
+bool sim_sequence_store(uint64_t *p, uint64_t value, int order)
+{
+	return sim_engine->store_in_sequence(p, value, order, false, SITE);
+}
+
 bool sim_sequence_end(uint64_t *p, uint64_t value, int order)
 {
-	return sim_engine->end_sequence(p, value, order, SITE);
+	return sim_engine->store_in_sequence(p, value, order, true, SITE);
 }
 
 uint64_t sim_await(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t to,

@@ -71,12 +71,13 @@ struct sim_engine {
 	 * runs on. NULL where threads have no CPUs: any may run there. */
 	void (*fence_cpu)(unsigned cpu, const void *site);
 	unsigned (*cpu)(const void *site);
-	/* A restartable sequence: the store that ends it, false if the thread was
-	 * preempted, moved or interrupted in between, or a barrier came by. NULL where
-	 * threads have no CPUs. */
+	/* A restartable sequence: a store in it, and the one that ends it, which fail if
+	 * the thread was preempted, moved or interrupted in between, or a barrier came
+	 * by. NULL where threads have no CPUs. */
 	void (*begin_sequence)(void);
 	bool (*whole_sequence)(void); /* so far; is no step */
-	bool (*end_sequence)(uint64_t *p, uint64_t value, int order, const void *site);
+	bool (*store_in_sequence)(uint64_t *p, uint64_t value, int order, bool last,
+				  const void *site);
 	/* Returns the value that ended the wait. */
 	uint64_t (*await)(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t to,
 			  int order, const void *site);
@@ -132,6 +133,7 @@ bool sim_heavy_fence_cpu(unsigned cpu);
 unsigned sim_cpu(void);
 void sim_sequence_begin(void);
 bool sim_sequence_whole(void);
+bool sim_sequence_store(uint64_t *p, uint64_t value, int order);
 bool sim_sequence_end(uint64_t *p, uint64_t value, int order);
 uint64_t sim_await(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t to,
 		   int order);

@@ -29,7 +29,7 @@ struct count {
 
 struct shared {
 	struct pawl_lease leases[LEASES];
-	char *counts;		   /* of each CPU */
+	char *counts, *stacks;	   /* of each CPU */
 	uint64_t counters[LEASES]; /* of sections */
 	uint64_t spare;		   /* pool: a set of ids, atomic */
 	/* Ghosts. */
@@ -562,6 +562,122 @@ static void sequence_poll_thread(void *check, int thread)
 	pawl_lease_release(&count_of(s, 0)->lease, pawl_lease_self());
 }
 
+/*
+ * stack: slots in stacks, one for each CPU, got and put back by sequences, or by a lease
+ * where that fails. Nobody has what another has, and in the end all are there.
+ */
+enum { STACK_SLOTS = 2 };
+
+struct stack {
+	struct pawl_lease lease;
+	uint64_t used, count, slots; /* two in a word */
+	char apart[(1 << PAWL_SLOTS_SHIFT) - 32];
+};
+
+static struct stack *stack_of(struct shared *s, int i)
+{
+	return (struct stack *)(void *)s->stacks + i;
+}
+
+/* The stack of this CPU, entered; NULL: another time. */
+static struct stack *enter_stack(struct shared *s)
+{
+	int i = (int)pawl_lease_id();
+	struct stack *stack = stack_of(s, i);
+
+	if (pawl_lease_seize(&stack->lease, pawl_lease_self()) != PAWL_LEASE_OK)
+		return NULL;
+	enter(s, i);
+	return stack;
+}
+
+static void leave_stack(struct shared *s, struct stack *stack)
+{
+	int i = (int)(stack - stack_of(s, 0));
+
+	leave(s, i);
+	pawl_lease_share(&stack->lease, pawl_lease_self(), (uint64_t)i);
+	pawl_lease_release(&stack->lease, pawl_lease_self());
+}
+
+static uint32_t pop(struct shared *s)
+{
+	uint32_t slot = pawl_sequence_pop_(pawl_sequence_place_(), &s->stacks);
+	struct stack *stack;
+	uint64_t n;
+
+	if (slot != UINT32_MAX || (stack = enter_stack(s)) == NULL)
+		return slot;
+	n = sim_load(&stack->count, SIM_RELAXED);
+	if (n > 0) {
+		slot = (uint32_t)(sim_load(&stack->slots, SIM_RELAXED) >> (n - 1) * 32);
+		sim_store(&stack->count, n - 1, SIM_RELAXED);
+	}
+	leave_stack(s, stack);
+	return slot;
+}
+
+static bool push(struct shared *s, uint32_t slot)
+{
+	struct stack *stack;
+	uint64_t n, half;
+
+	if (pawl_sequence_push_(pawl_sequence_place_(), &s->stacks, slot))
+		return true;
+	if ((stack = enter_stack(s)) == NULL)
+		return false;
+	n = sim_load(&stack->count, SIM_RELAXED);
+	half = (uint64_t)UINT32_MAX << n * 32;
+	sim_store(&stack->slots,
+		  (sim_load(&stack->slots, SIM_RELAXED) & ~half) | (uint64_t)slot
+									   << n * 32,
+		  SIM_RELAXED);
+	sim_store(&stack->count, n + 1, SIM_RELAXED);
+	leave_stack(s, stack);
+	return true;
+}
+
+static void stack_thread(void *check, int thread)
+{
+	struct lease_check *c = check;
+	struct shared *s = c->shared;
+	int k;
+
+	(void)thread;
+	for (k = 0; k < c->episodes; k++) {
+		uint32_t slot = pop(s);
+
+		if (slot == UINT32_MAX)
+			continue;
+		if (slot >= STACK_SLOTS || s->users[slot] != 0)
+			cores_fail(VERDICT_EXCLUSION, "slot %u was given out twice",
+				   slot);
+		s->users[slot] = 1;
+		sim_load(&s->spare, SIM_RELAXED); /* a moment */
+		s->users[slot] = 0;		  /* before it may be there for others */
+		if (!push(s, slot))
+			s->users[slot] = 1;
+	}
+}
+
+static void stack_finished(void *check)
+{
+	struct shared *s = ((struct lease_check *)check)->shared;
+	unsigned seen[STACK_SLOTS] = {0};
+	int i;
+
+	for (i = 0; i < LEASES; i++) {
+		uint64_t n;
+
+		for (n = 0; n < stack_of(s, i)->count; n++)
+			seen[(uint32_t)(stack_of(s, i)->slots >> n * 32) % STACK_SLOTS]++;
+	}
+	for (i = 0; i < STACK_SLOTS; i++)
+		if (seen[i] + s->users[i] != 1)
+			cores_fail(VERDICT_ASSERTION, "slot %d is in %u stacks", i,
+				   seen[i]);
+}
+
 /* A signal handler counts, too, whatever it interrupts; under a lease it may not look. */
 static void sequence_handler(void *check, int thread)
 {
@@ -613,6 +729,11 @@ static void set_up(void *check)
 
 	c->shared = s;
 	s->counts = cores_allocate(LEASES * sizeof(struct count), 64);
+	s->stacks = cores_allocate(LEASES * sizeof(struct stack), 64);
+	stack_of(s, 0)->count = STACK_SLOTS;
+	stack_of(s, 0)->slots = (uint64_t)1 << 32;
+	cores_label(&stack_of(s, 0)->lease, 8, "stack lease 0", show_word);
+	cores_label(&stack_of(s, 1)->lease, 8, "stack lease 1", show_word);
 	cores_label(&count_of(s, 0)->lease, 8, "lease 0", show_word);
 	cores_label(&count_of(s, 1)->lease, 8, "lease 1", show_word);
 	cores_label(&count_of(s, 0)->value, 8, "count 0", NULL);
@@ -640,8 +761,10 @@ static void prepare(void *check, int thread)
 
 	cores_label(&h->flag, sizeof(h->flag), names[thread], NULL);
 	if (c->scene->sequences) {
-		if (thread == 0)
-			add_to_count(c->shared); /* everybody's from now on */
+		if (thread == 0) { /* everybody's from now on */
+			add_to_count(c->shared);
+			leave_stack(c->shared, enter_stack(c->shared));
+		}
 		return;
 	}
 	if (thread == 0 && !c->scene->starts_free) {
@@ -710,7 +833,8 @@ static const struct scene
 	sequence_all = {.core = {2, 1, 2, 2, true, check},
 			.mode = BY_CID,
 			.sequences = true},
-	sequence_interrupted = {.core = {2, 1, 2, 2, true, check},
+	stacks = {.core = {2, 1, 2, 1, true, check, true}, .sequences = true},
+	sequence_interrupted = {.core = {1, 2, 2, 1, true, check},
 				.sequences = true,
 				.handler = sequence_handler},
 	pool = {.core = {2, 1, 2, 2, true, check}, .has_pool = true};
@@ -768,5 +892,16 @@ const struct scenario lease_scenarios[] = {
 	{"sequence-fork", "a thread forks where others are in sequences", 2, 0, 0, 1,
 	 always, passes, set_up, sequence_fork_thread, sequence_finished, 0, false, false,
 	 &sequence.core},
+	{.name = "sequence-stack",
+	 .what = "slots that are got and put back by sequences",
+	 .least_threads = 1,
+	 .waiting_slots = 1,
+	 .applies = always,
+	 .expected = passes,
+	 .set_up = set_up,
+	 .thread = stack_thread,
+	 .finished = stack_finished,
+	 .cores = &stacks.core,
+	 .takes_minutes = true},
 	{.name = NULL},
 };

@@ -38,7 +38,7 @@ uint64_t machine_hash(uint64_t seed)
 
 		sum += mix((uint64_t)(uint8_t)task->core |
 				   (uint64_t)task->interrupted << 8 |
-				   (uint64_t)task->sequence << 9,
+				   (uint64_t)task->whole << 9,
 			   place++);
 		sum += machine_hash_words(place++, (const uint64_t *)&task->request,
 					  sizeof(task->request) / sizeof(uint64_t));

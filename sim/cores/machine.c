@@ -40,7 +40,7 @@
  *       none: whether a barrier finds it there matters.
  *
  *   M7  A thread is preempted and comes back to its core, where nobody was meanwhile, only
- *       before a sequence's last store: what else that does, drains can do, and who is cut
+ *       before a store in a sequence: what else that does, drains can do, and who is cut
  *       short later has read more, and written nothing that it would not have.
  *
  * A sleep that has a time ends by itself whenever it likes; one that has none does not.
@@ -258,13 +258,12 @@ static int add_runs(struct choice *choices, int count, int thread)
 	}
 	if (task->core >= 0)
 		count = add(choices, count, thread, task->core);
-	if (kind == REQUEST_COMMIT && task->sequence == SEQUENCE_WHOLE) /* M7 */
+	if (kind == REQUEST_COMMIT && task->whole) /* M7 */
 		choices[count++] = (struct choice){CHOICE_MOVE, (uint8_t)thread,
 						   (uint8_t)task->core, 0};
-	if (program->pinned ||
-	    (task->core >= 0 && kind != REQUEST_CPU && kind != REQUEST_STORE &&
-	     kind != REQUEST_COMMIT && task->sequence != SEQUENCE_BEGINS &&
-	     machine_model != MODEL_WEAK))
+	if (program->pinned || (task->core >= 0 && kind != REQUEST_CPU &&
+				kind != REQUEST_STORE && kind != REQUEST_COMMIT &&
+				kind != REQUEST_BEGIN && machine_model != MODEL_WEAK))
 		return count; /* M3 */
 	for (c = 0; c < program->cpus; c++)
 		if (c != task->core)
@@ -369,8 +368,8 @@ int machine_runs(const struct choice *choice)
 /* A sequence of this thread is over, without its last store. */
 static void cut_short(int thread)
 {
-	if (thread >= 0 && machine.tasks[thread].sequence == SEQUENCE_WHOLE)
-		machine.tasks[thread].sequence = SEQUENCE_CUT;
+	if (thread >= 0)
+		machine.tasks[thread].whole = false;
 }
 
 static void move(int thread, int to)
@@ -433,13 +432,16 @@ static bool serve(struct task *task, int more, uint64_t *answer)
 	case REQUEST_CPU:
 		*answer = (uint64_t)task->core;
 		return true;
+	case REQUEST_BEGIN:
+		task->whole = true;
+		return true;
 	case REQUEST_LOAD:
 	case REQUEST_SLEEP:
 		*answer = view_from(task->core, r->word);
 		return true;
 	case REQUEST_COMMIT:
-		*answer = task->sequence == SEQUENCE_WHOLE;
-		task->sequence = SEQUENCE_CUT;
+		*answer = task->whole;
+		task->whole = *answer != 0 && r->other != 0;
 		if (*answer == 0)
 			return true;
 		/* fallthrough */
@@ -497,9 +499,13 @@ static bool serve_weakly(struct task *task, int more, uint64_t *answer)
 	case REQUEST_CPU:
 		*answer = (uint64_t)more;
 		break;
+	case REQUEST_BEGIN:
+		task->whole = true;
+		views_light_fence(me, task->core);
+		break;
 	case REQUEST_COMMIT:
-		*answer = task->sequence == SEQUENCE_WHOLE;
-		task->sequence = SEQUENCE_CUT;
+		*answer = task->whole;
+		task->whole = *answer != 0 && r->other != 0;
 		if (*answer == 0)
 			break;
 		/* fallthrough */
@@ -617,8 +623,6 @@ void machine_perform(const struct choice *choice)
 	} else {
 		if (task->core != choice->core)
 			move(choice->thread, choice->core);
-		if (task->sequence == SEQUENCE_BEGINS)
-			task->sequence = SEQUENCE_WHOLE;
 		if (machine_model == MODEL_WEAK
 			    ? !serve_weakly(task, choice->more, &answer)
 			    : !serve(task, choice->more, &answer))

@@ -30,7 +30,8 @@ enum request_kind {
 	REQUEST_CPU,
 	REQUEST_COIN,
 	REQUEST_FORK,
-	REQUEST_COMMIT, /* the store that ends a sequence, if it is whole */
+	REQUEST_BEGIN,	/* of a sequence */
+	REQUEST_COMMIT, /* a store in a sequence, if it is whole; the last, or not */
 	REQUEST_NONE,	/* it has returned */
 };
 
@@ -38,21 +39,18 @@ enum request_kind {
 struct request {
 	enum request_kind kind;
 	int order;	 /* or kind of wait */
-	int other;	 /* order of a wait, or of a cas that fails; sleep: it is timed */
+	int other;	 /* order of a wait, or of a cas that fails; sleep: it is timed;
+			  * commit: it is not the last */
 	unsigned behind; /* barrier: cores that it has still to reach */
 	uint64_t *word;
 	uint64_t value, to;
 	const void *site;
 };
 
-/* Of a restartable sequence: there is none, or it was cut short; it begins with the
- * thread's next step, wherever that is; nothing has come in between so far. */
-enum sequence { SEQUENCE_CUT, SEQUENCE_BEGINS, SEQUENCE_WHOLE };
-
 struct task {
 	int8_t core; /* -1: preempted, or has not run yet */
 	bool interrupted;
-	uint8_t sequence; /* enum sequence */
+	bool whole; /* in a sequence, and nothing has come in between */
 	uint64_t serial;
 	char *arena; /* what it allocates next */
 	struct request request;

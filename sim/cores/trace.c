@@ -53,8 +53,11 @@ static void tell_request(FILE *out, const struct request *r, const struct choice
 	case REQUEST_LOAD:
 		fprintf(out, "load  %s: %s", place, value);
 		break;
+	case REQUEST_BEGIN:
+		fputs("begins a sequence", out);
+		break;
 	case REQUEST_COMMIT:
-		if (machine.tasks[choice->thread].sequence == SEQUENCE_CUT ||
+		if (!machine.tasks[choice->thread].whole ||
 		    machine.tasks[choice->thread].core != choice->core) {
 			fputs("sequence cut short", out);
 			break;

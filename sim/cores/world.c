@@ -106,18 +106,15 @@ static __attribute__((noinline)) uint64_t await_answer(void)
 	sweep();
 	for (;;) {
 		struct request request;
-		uint8_t sequence;
 
 		yield();
 		if (!interrupt)
 			break;
 		interrupt = false;
 		request = machine.tasks[current].request;
-		sequence = machine.tasks[current].sequence;
+		machine.tasks[current].whole = false;
 		program->handler(program->context, current);
-		machine.tasks[current].sequence = sequence == SEQUENCE_WHOLE
-							  ? SEQUENCE_CUT
-							  : sequence;
+		machine.tasks[current].whole = false;
 		machine.tasks[current].request = request;
 	}
 	sweep();
@@ -280,20 +277,18 @@ static void fence_cpu(unsigned cpu, const void *site)
 
 static void begin_sequence(void)
 {
-	if (current < 0)
-		return;
-	machine.tasks[current].sequence = SEQUENCE_BEGINS;
-	if (machine_model == MODEL_WEAK)
-		views_light_fence(current, machine.tasks[current].core);
+	if (current >= 0)
+		ask((struct request){.kind = REQUEST_BEGIN});
 }
 
 static bool whole_sequence(void)
 {
-	return current < 0 || machine.tasks[current].sequence != SEQUENCE_CUT;
+	return current < 0 || machine.tasks[current].whole;
 }
 
-/* What begins and ends one is assembly, which binds the compiler as light fences do. */
-static bool end_sequence(uint64_t *p, uint64_t value, int order, const void *site)
+/* All of it is assembly, which binds the compiler as light fences do. */
+static bool store_in_sequence(uint64_t *p, uint64_t value, int order, bool last,
+			      const void *site)
 {
 	bool whole;
 
@@ -303,8 +298,8 @@ static bool end_sequence(uint64_t *p, uint64_t value, int order, const void *sit
 	}
 	somewhere(p);
 	memory_note_writer(p, current);
-	whole = ask((struct request){REQUEST_COMMIT, order, 0, 0, p, value, 0, site}) !=
-		0;
+	whole = ask((struct request){REQUEST_COMMIT, order, !last, 0, p, value, 0,
+				     site}) != 0;
 	if (machine_model == MODEL_WEAK)
 		views_light_fence(current, machine.tasks[current].core);
 	return whole;
@@ -458,7 +453,7 @@ static const struct sim_engine engine = {
 	.cpu = cpu,
 	.begin_sequence = begin_sequence,
 	.whole_sequence = whole_sequence,
-	.end_sequence = end_sequence,
+	.store_in_sequence = store_in_sequence,
 	.await = await,
 	.sleep = sleep_on,
 	.wake = wake,

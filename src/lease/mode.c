@@ -95,9 +95,9 @@ static enum pawl_lease_mode wanted(void)
 }
 
 /*
- * Sequences wherever they are to be had: a lone one and one among 64 threads were faster
- * than the lease on every CPU that was measured (docs/leases.md). "no" is for who wants to
- * compare, or steps through them.
+ * Sequences wherever they are to be had: they were faster than the lease with 1, 2 and 64
+ * threads (data/2026-11-17/leases; one CPU, a Zen 4). "no" is for who wants to compare,
+ * or to step through.
  */
 static bool wants_sequences(void)
 {

@@ -392,16 +392,51 @@ static void run_with_a_bad_mode(void)
 	child_exec("m", false);
 }
 
+static void run_with_a_bad_wish(void)
+{
+	setenv("PAWL_LEASE_SEQUENCES", "perhaps", 1);
+	child_exec("q", false);
+}
+
+static void run_without_sequences(void)
+{
+	setenv("PAWL_LEASE_SEQUENCES", "no", 1);
+	child_exec("n", false);
+}
+
+static void expect_words(void (*run)(void), const char *words)
+{
+	struct child child = child_run(run);
+
+	assert_int_equal(child.status, 0);
+	assert_string_equal(child.text, words);
+}
+
 static void a_bad_mode_is_one_line(void **state)
 {
-	struct child child = child_run(run_with_a_bad_mode);
+	(void)state;
+	expect_words(run_with_a_bad_mode,
+		     "pawl: PAWL_LEASE_MODE=best is none of cpu, cid, rdpid, "
+		     "thread, fenced; unset it for the best there is, which is "
+		     "used now\n");
+}
+
+static void a_bad_wish_for_sequences_is_one_line(void **state)
+{
+	bool by_area = pawl_lease_mode() == PAWL_LEASE_CPU ||
+		       pawl_lease_mode() == PAWL_LEASE_CID;
 
 	(void)state;
-	assert_int_equal(child.status, 0);
-	assert_string_equal(child.text,
-			    "pawl: PAWL_LEASE_MODE=best is none of cpu, cid, rdpid, "
-			    "thread, fenced; unset it for the best there is, which is "
-			    "used now\n");
+	expect_words(run_with_a_bad_wish,
+		     by_area ? "pawl: PAWL_LEASE_SEQUENCES=perhaps is neither yes nor "
+			       "no; unset it for yes, which is used now\n"
+			     : "");
+}
+
+static void sequences_can_be_turned_off(void **state)
+{
+	(void)state;
+	expect_words(run_without_sequences, "");
 }
 
 /* A sandbox closes while leases are in use: what is bound elsewhere stays there,
@@ -449,6 +484,12 @@ int lease_life_again(const char *argument)
 		return pawl_lease_mode() > PAWL_LEASE_FENCED;
 	case 'l':
 		return main_refuse_later();
+	case 'n':
+		return pawl_lease_sequences();
+	case 'q':
+		/* By the rule; an old kernel's barriers do not end them. */
+		return pawl_lease_sequences() && pawl_lease_mode() != PAWL_LEASE_CPU &&
+		       pawl_lease_mode() != PAWL_LEASE_CID;
 	default:
 		return main_choose((enum pawl_lease_mode)atoi(argument));
 	}
@@ -464,6 +505,8 @@ const struct CMUnitTest lease_life_cases[] = {
 	cmocka_unit_test(the_steady_state_asks_nothing_of_the_kernel),
 	cmocka_unit_test(a_mode_can_be_chosen_before_the_first_use),
 	cmocka_unit_test(a_bad_mode_is_one_line),
+	cmocka_unit_test(a_bad_wish_for_sequences_is_one_line),
+	cmocka_unit_test(sequences_can_be_turned_off),
 	cmocka_unit_test(membarrier_may_be_lost_later),
 };
 const size_t lease_life_case_count = COUNT_OF(lease_life_cases);

@@ -4,16 +4,22 @@
  * can, yield inside now and then, seize, break, poll and drain at random, and are
  * moved from CPU to CPU, one each 50 microseconds; threads come and go. Each lease
  * guards two counters far apart: who finds them different, or finds its own
- * increment gone, was not alone.
+ * increment gone, was not alone. After each attempt they count, and take an id and
+ * put it back: by restartable sequences, where the system has them. Whom the mover has
+ * moved gets a signal, and its handler does the same, wherever that was.
  *
- * Usage: leases SECTIONS [SEED]; PAWL_LEASE_MODE says in which mode
+ * Usage: leases SECTIONS [SEED]; PAWL_LEASE_MODE says in which mode,
+ * PAWL_LEASE_SEQUENCES=no that counts and ids go by leases, too
  */
 #define _GNU_SOURCE
+#include <pawl/counter.h>
+#include <pawl/idalloc.h>
 #include <pawl/lease.h>
 #include <pawl/mutex.h>
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -22,7 +28,7 @@
 enum { LEASES = 3, THREADS = 6, LIFE = 100000 };
 enum { FLIP_NS = 50 * 1000, DRAIN_NS = 100 * 1000 };
 /* One in so many sections, or attempts: */
-enum { YIELD = 512, SEIZE = 16, BREAK = 1024, POLL = 2048, DRAIN = 16384 };
+enum { YIELD = 512, SEIZE = 16, BREAK = 1024, POLL = 2048, DRAIN = 16384, SIGNAL = 4 };
 
 static struct {
 	PAWL_SEQUESTER struct pawl_lease l;
@@ -37,6 +43,12 @@ static struct {
 } places[THREADS];
 
 static pawl_atomic64 sections, over, violations;
+
+/* Counted and numbered by everybody. */
+enum { IDS = 256 };
+static struct pawl_counter counter;
+static struct pawl_idalloc ids;
+static pawl_atomic64 counted, interrupts, holders[IDS];
 static uint64_t wanted;
 
 static uint64_t draw(uint64_t *state, uint64_t n)
@@ -59,6 +71,29 @@ static void section(size_t i, uint64_t *random)
 	if (shared[i].one != before + 1 || shared[i].other != before)
 		pawl_fetch_add_relaxed(&violations, 1); /* Relaxed: a count */
 	shared[i].other = before + 1;
+}
+
+/* Nobody else has the id meanwhile. */
+static void count_and_number(void)
+{
+	uint32_t id;
+
+	pawl_counter_add(&counter, 1);
+	id = pawl_idalloc_get(&ids);
+	/* Relaxed throughout: read-modify-writes of one word have an order. */
+	if (id >= IDS || pawl_fetch_add_relaxed(&holders[id], 1) != 0)
+		pawl_fetch_add_relaxed(&violations, 1);
+	if (id >= IDS)
+		return;
+	pawl_fetch_add_relaxed(&holders[id], (uint64_t)-1);
+	pawl_idalloc_put(&ids, id);
+}
+
+static void interrupt(int signal)
+{
+	(void)signal;
+	count_and_number();
+	pawl_fetch_add_relaxed(&interrupts, 1); /* Relaxed: a count */
 }
 
 static void act(struct pawl_lease_handle *h, uint64_t *random, uint64_t *done)
@@ -104,10 +139,13 @@ static void *live(void *argument)
 	int life;
 
 	occupy(place, gettid());
-	for (life = 0; life < LIFE; life++)
+	for (life = 0; life < LIFE; life++) {
 		act(pawl_lease_self(), &random, &done);
+		count_and_number();
+	}
 	occupy(place, 0);
 	pawl_fetch_add_relaxed(&sections, done); /* Relaxed: a count */
+	pawl_fetch_add_relaxed(&counted, LIFE);	 /* Relaxed: a count */
 	return NULL;
 }
 
@@ -153,6 +191,8 @@ static void *move(void *argument)
 		pawl_mutex_lock(&places[place].m);
 		if (places[place].thread != 0)
 			sched_setaffinity(places[place].thread, sizeof(one), &one);
+		if (places[place].thread != 0 && draw(&random, SIGNAL) == 0)
+			tgkill(getpid(), places[place].thread, SIGUSR1);
 		pawl_mutex_unlock(&places[place].m);
 		nanosleep(&pause, NULL);
 	}
@@ -164,11 +204,17 @@ int main(int argc, char **argv)
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : (uint64_t)time(NULL);
 	pthread_t keepers[THREADS], mover;
 	struct pawl_lease_stats stats;
-	uint64_t sum = 0, i;
+	uint64_t sum = 0, sum_counted, i;
 
 	wanted = argc > 1 ? strtoull(argv[1], NULL, 0) : 0;
 	if (argc > 3 || wanted == 0) {
 		fprintf(stderr, "usage: leases SECTIONS [SEED]\n");
+		return 2;
+	}
+	sigaction(SIGUSR1, &(struct sigaction){.sa_handler = interrupt}, NULL);
+	if (pawl_counter_create(&counter, PAWL_SHARDS_LEASED) != 0 ||
+	    pawl_idalloc_create(&ids, PAWL_SHARDS_LEASED, IDS) != 0) {
+		fprintf(stderr, "leases: no memory\n");
 		return 2;
 	}
 	pthread_create(&mover, NULL, move, (void *)(uintptr_t)seed);
@@ -185,16 +231,23 @@ int main(int argc, char **argv)
 			pawl_fetch_add_relaxed(&violations, 1); /* Relaxed: a count */
 	}
 	pawl_lease_get_stats(&stats);
-	printf("leases: %s, seed %llu: %llu sections, %llu take-overs, %llu finishes, "
-	       "%llu breaks, %llu hostages, %llu barriers, %llu joined, %llu handles, "
-	       "%llu violations\n",
-	       pawl_lease_mode_name(stats.mode), (unsigned long long)seed,
-	       (unsigned long long)sum, (unsigned long long)stats.takeovers,
-	       (unsigned long long)stats.finishes, (unsigned long long)stats.breaks,
-	       (unsigned long long)stats.hostages, (unsigned long long)stats.barriers,
-	       (unsigned long long)stats.joined, (unsigned long long)stats.handles,
-	       (unsigned long long)pawl_load_relaxed(&violations)); /* Relaxed: all
-								       are gone */
+	/* Relaxed, here and below: all are gone. */
+	sum_counted = (uint64_t)pawl_counter_sum(&counter);
+	printf("leases: %s, %s, seed %llu: %llu sections, %llu counted, %llu signals, "
+	       "%llu take-overs, %llu finishes, %llu breaks, %llu hostages, "
+	       "%llu barriers, %llu joined, %llu handles, %llu violations\n",
+	       pawl_lease_mode_name(stats.mode),
+	       pawl_lease_sequences() ? "sequences" : "no sequences",
+	       (unsigned long long)seed, (unsigned long long)sum,
+	       (unsigned long long)sum_counted,
+	       (unsigned long long)pawl_load_relaxed(&interrupts),
+	       (unsigned long long)stats.takeovers, (unsigned long long)stats.finishes,
+	       (unsigned long long)stats.breaks, (unsigned long long)stats.hostages,
+	       (unsigned long long)stats.barriers, (unsigned long long)stats.joined,
+	       (unsigned long long)stats.handles,
+	       (unsigned long long)pawl_load_relaxed(&violations));
 	return pawl_load_relaxed(&violations) != 0 ||
+	       sum_counted !=
+		       pawl_load_relaxed(&counted) + pawl_load_relaxed(&interrupts) ||
 	       sum != pawl_load_relaxed(&sections) || stats.handles > THREADS + 1;
 }

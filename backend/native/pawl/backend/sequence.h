@@ -65,11 +65,11 @@ static inline bool pawl_sequence_granted_(void)
 
 #if PAWL_SEQUENCES
 /*
- * Describes a sequence, which begins at 1 and ends at 2, and says so to the kernel; the
- * CPU's file has told how it stores that (PAWL_SEQUENCE_ENTER_), its mark before where
- * threads are taken to, and a jump.
+ * Describes a sequence, from 1 to 2, and where the kernel takes a thread to from inside.
+ * The CPU's file has the mark that it wants before that place, a jump, and what enters a
+ * sequence of ours.
  */
-#define PAWL_SEQUENCE_BEGIN_(failed)                                  \
+#define PAWL_SEQUENCE_DESCRIBE_(failed)                               \
 	".pushsection __rseq_cs, \"aw\"\n\t"                          \
 	".balign 32\n\t"                                              \
 	"3: .long 0, 0\n\t"                                           \
@@ -77,7 +77,8 @@ static inline bool pawl_sequence_granted_(void)
 	".popsection\n\t"                                             \
 	".pushsection __rseq_failure, \"ax\"\n\t" PAWL_SEQUENCE_MARK_ \
 	"4: " PAWL_SEQUENCE_JUMP_ failed "\n\t"                       \
-	".popsection\n\t" PAWL_SEQUENCE_ENTER_
+	".popsection\n\t"
+#define PAWL_SEQUENCE_BEGIN_(failed) PAWL_SEQUENCE_DESCRIBE_(failed) PAWL_SEQUENCE_ENTER_
 
 static inline uint64_t pawl_sequence_place_(void)
 {

@@ -60,29 +60,43 @@ static inline bool pawl_sequence_add_(uint64_t place, char *const *own, uint64_t
 	return first != NULL && sim_sequence_end(&first->raw, sum + n, SIM_RELAXED);
 }
 
+/* Of slots, two in a word, behind their count: the word of slot n, and where in it. */
+static inline pawl_atomic64 *pawl_sequence_slot_(pawl_atomic64 *first, uint64_t n,
+						 unsigned *shift)
+{
+	*shift = (unsigned)(n % 2 * 32);
+	return first + 1 + n / 2;
+}
+
 static inline uint32_t pawl_sequence_pop_(uint64_t place, char *const *own)
 {
-	uint64_t n;
+	uint64_t n, word;
 	pawl_atomic64 *first = pawl_sequence_begin_(own, PAWL_SLOTS_SHIFT, &n);
-	uint32_t slot;
+	unsigned shift;
 
 	(void)place;
 	if (first == NULL || n == 0)
 		return UINT32_MAX;
-	slot = ((const uint32_t *)(first + 1))[n - 1];
-	return sim_sequence_end(&first->raw, n - 1, SIM_RELEASE) ? slot : UINT32_MAX;
+	word = pawl_load_relaxed(pawl_sequence_slot_(first, n - 1, &shift));
+	if (!sim_sequence_whole() || !sim_sequence_end(&first->raw, n - 1, SIM_RELEASE))
+		return UINT32_MAX;
+	return (uint32_t)(word >> shift);
 }
 
 static inline bool pawl_sequence_push_(uint64_t place, char *const *own, uint32_t slot)
 {
-	uint64_t n;
-	pawl_atomic64 *first = pawl_sequence_begin_(own, PAWL_SLOTS_SHIFT, &n);
+	uint64_t n, word;
+	pawl_atomic64 *first = pawl_sequence_begin_(own, PAWL_SLOTS_SHIFT, &n), *at;
+	unsigned shift;
 
 	(void)place;
 	if (first == NULL || n == PAWL_SLOTS_ROOM)
 		return false;
-	((uint32_t *)(first + 1))[n] = slot;
-	return sim_sequence_end(&first->raw, n + 1, SIM_RELEASE);
+	at = pawl_sequence_slot_(first, n, &shift);
+	word = pawl_load_relaxed(at);
+	word = (word & ~((uint64_t)UINT32_MAX << shift)) | (uint64_t)slot << shift;
+	return sim_sequence_whole() && sim_sequence_store(&at->raw, word, SIM_RELAXED) &&
+	       sim_sequence_end(&first->raw, n + 1, SIM_RELEASE);
 }
 
 #endif /* PAWL_BACKEND_SEQUENCE_H */
