@@ -34,7 +34,7 @@ static struct cond *ours(pthread_cond_t *cond)
 
 static bool is_foreign(const struct cond *c)
 {
-	return (c->flags & COND_SHARED) != 0;
+	return ((c->flags | c->older_flags) & COND_SHARED) != 0;
 }
 
 struct wait {

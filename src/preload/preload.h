@@ -106,19 +106,26 @@ static_assert(PTHREAD_MUTEX_TIMED_NP == 0 && PTHREAD_MUTEX_RECURSIVE_NP == 1 &&
 		      PTHREAD_MUTEX_ERRORCHECK_NP == 2 && PTHREAD_MUTEX_ADAPTIVE_NP == 3,
 	      "types are bits of __kind");
 
-/* glibc keeps the attributes of a condition variable in the low bits here. */
+/*
+ * glibc keeps the attributes of a condition variable in the low bits of __wrefs, which
+ * 2.41 has put elsewhere; and it may be another glibc than the one we were built with.
+ * What is ours has COND_SHARED in neither place, what is glibc's in one.
+ */
 enum { COND_SHARED = 1, COND_MONOTONIC = 2 };
 
 struct cond {
 	struct pawl_cond plain;
-	unsigned char unused[offsetof(pthread_cond_t, __data.__wrefs) -
-			     sizeof(struct pawl_cond)];
-	unsigned flags;
+	unsigned char unused[28 - sizeof(struct pawl_cond)];
+	unsigned flags; /* __wrefs since 2.41; of ours all there is */
+	unsigned unused_too;
+	unsigned older_flags; /* __wrefs before */
 };
 
 static_assert(sizeof(struct cond) <= sizeof(pthread_cond_t), "a cond must fit");
 static_assert(_Alignof(struct cond) <= _Alignof(pthread_cond_t), "a cond must fit");
-static_assert(offsetof(struct cond, flags) == offsetof(pthread_cond_t, __data.__wrefs),
+static_assert(offsetof(struct cond, flags) == offsetof(pthread_cond_t, __data.__wrefs) ||
+		      offsetof(struct cond, older_flags) ==
+			      offsetof(pthread_cond_t, __data.__wrefs),
 	      "attributes must be found");
 
 struct __jmp_buf_tag;

@@ -428,8 +428,10 @@ int main(void)
 	};
 
 	sched_getaffinity(0, sizeof(all), &all);
-	if (!asked_for_mode_is_there())
+	if (!asked_for_mode_is_there()) {
+		puts("the mode is not to be had here");
 		return 77;
+	}
 	print_message("leases are in mode %s\n", pawl_lease_mode_name(pawl_lease_mode()));
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -565,7 +565,7 @@ static void all_is_well_after_every_error(void **state)
 			pid = fork();
 			assert_true(pid >= 0);
 			if (pid == 0) {
-				alarm(10); /* many times what it takes */
+				alarm(60); /* many times what it takes */
 				look_after(&errors[i], 1u << condition);
 			}
 			assert_int_equal(waitpid(pid, &status, 0), pid);
