@@ -32,6 +32,7 @@ struct scenario {
 	bool for_sleepers;		   /* small enough for locks that sleep */
 	const struct core_scenario *cores; /* NULL: threads have no CPUs */
 	bool takes_minutes;		   /* only with --full, or if it is named */
+	bool takes_seconds;		   /* many, so it is begun before others */
 	bool takes_hours;		   /* only if it is named, or at random */
 	bool polls;			   /* the waiters of a mutex do */
 	bool one_node;			   /* NUMA: nobody is elsewhere */
