@@ -133,7 +133,7 @@ const struct scenario mutex_scenarios[] = {
 	 check_set_up, timed_thread, is_free, .bypass = 1, .for_sleepers = true},
 	{"granted", "two queue behind a holder, and every unlock grants", 3, 3, 1, 4,
 	 is_mutex, passes, sections_set_up, granted_thread, check_finished, .bypass = 1,
-	 .for_sleepers = true, .takes_seconds = true},
+	 .for_sleepers = true, .takes_minutes = true},
 	{"half-way", "the system begins to refuse membarrier", 2, 2, 1, 4, is_mutex,
 	 passes, half_way_set_up, sections_thread, check_finished, .for_sleepers = true,
 	 .alike = 1},
