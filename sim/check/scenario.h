@@ -35,6 +35,7 @@ struct scenario {
 	 * check` plays this one. */
 	const char *stands_for;
 	bool takes_minutes; /* only with --full, or if it is named */
+	bool takes_seconds; /* many, so it is begun before others */
 	bool takes_hours;   /* only if it is named, or at random */
 	bool polls;	    /* the waiters of a mutex do */
 	bool room;	    /* threads make room for its head */

@@ -97,6 +97,22 @@ static void writers_thread(void *argument, int thread)
 		write_pair((uint64_t)thread + 1);
 }
 
+/* asleep: readers sleep while somebody writes, as the functions without `as` do. */
+static void asleep_thread(void *argument, int thread)
+{
+	struct pair pair = {1, 1};
+
+	(void)argument;
+	if (thread > 0) {
+		pawl_seqlock_read(&record->seq, record->words, &pair, sizeof(pair));
+		examine(&pair);
+		return;
+	}
+	record->told[1] = 1;
+	if (!pawl_seqlock_write(&record->seq, record->words, &pair, sizeof(pair)))
+		explore_fail(VERDICT_ASSERTION, "a write that is alone was refused");
+}
+
 /* Whatever happened, the record is at rest, and holds what one write left. */
 static void at_rest(void *argument)
 {
@@ -121,5 +137,11 @@ const struct scenario seqlock_scenarios[] = {
 	 set_up, later_thread, at_rest, 0, false, false},
 	{"writers", "two writers at once, and a reader", 3, 3, 1, 1, always, passes,
 	 set_up, writers_thread, at_rest, 0, false, false},
+	{"asleep", "one writes, and who reads meanwhile sleeps", 2, 2, 1, 1, always,
+	 passes, set_up, asleep_thread, at_rest},
+	{"asleep-refused", "the same where membarrier is refused", 2, 2, 1, 1, always,
+	 passes, set_up, asleep_thread, at_rest, .without_membarrier = true},
+	{"two-asleep", "one writes, and two sleep", 3, 3, 1, 1, always, passes, set_up,
+	 asleep_thread, at_rest},
 	{.name = NULL},
 };

@@ -14,8 +14,9 @@ static void set_summary(struct pawl_slots *a, uint64_t word)
 	pawl_atomic64 *summary = &a->summary[word / 64];
 	uint64_t seen;
 
+	/* The swap is relaxed: a clearing that it could miss comes after the look. */
 	while (((seen = pawl_load_seq_cst(summary)) & bit(word)) == 0) /* [S] */
-		if (pawl_cas_seq_cst(summary, seen, seen | bit(word))) /* [S] */
+		if (pawl_cas_relaxed(summary, seen, seen | bit(word)))
 			break;
 }
 
@@ -25,7 +26,8 @@ static void clear_summary(struct pawl_slots *a, uint64_t word)
 	pawl_atomic64 *summary = &a->summary[word / 64];
 	uint64_t seen;
 
-	while (((seen = pawl_load_seq_cst(summary)) & bit(word)) != 0)	/* [T] */
+	/* Relaxed: the swap checks. */
+	while (((seen = pawl_load_relaxed(summary)) & bit(word)) != 0)
 		if (pawl_cas_seq_cst(summary, seen, seen & ~bit(word))) /* [T] */
 			break;
 	if (pawl_load_seq_cst(&a->words[word]) != 0) /* [T] */
@@ -69,13 +71,14 @@ static size_t take_from(struct pawl_slots *a, uint64_t word, uint32_t *slots, si
 	uint64_t seen, mine;
 
 	do {
-		seen = pawl_load_seq_cst(&a->words[word]); /* [G] */
+		/* Relaxed: the swap checks, and clear_summary looks again. */
+		seen = pawl_load_relaxed(&a->words[word]);
 		if (seen == 0) {
 			clear_summary(a, word);
 			return 0;
 		}
 		mine = lowest(seen, n);
-	} while (!pawl_cas_seq_cst(&a->words[word], seen, seen & ~mine)); /* [G] */
+	} while (!pawl_cas_acquire(&a->words[word], seen, seen & ~mine)); /* [G] */
 	pawl_note_acquired(&a->words[word]);
 	return slots_of(word, mine, slots);
 }
@@ -88,7 +91,8 @@ static size_t take_new(struct pawl_slots *a, uint32_t *slots, size_t n)
 		word = pawl_load_relaxed(&a->fresh); /* Relaxed: the swap decides. */
 		if (word == words)
 			return 0;
-	} while (!pawl_cas_seq_cst(&a->fresh, word, word + 1)); /* [N] */
+		/* Relaxed: one swap of each value succeeds, and the slots are new. */
+	} while (!pawl_cas_relaxed(&a->fresh, word, word + 1));
 	bits = word == words - 1 && a->limit % 64 != 0 ? bit(a->limit) - 1 : ~(uint64_t)0;
 	mine = lowest(bits, n);
 	if (bits != mine)
@@ -99,12 +103,14 @@ static size_t take_new(struct pawl_slots *a, uint32_t *slots, size_t n)
 
 size_t pawl_depot_take(struct pawl_slots *a, uint32_t *slots, size_t n)
 {
-	/* Words beyond are new: they are found by take_new, or next time. */
-	uint64_t end = (pawl_load_seq_cst(&a->fresh) + 63) / 64, i; /* [N] */
+	/* Relaxed: words beyond are new, and are found by take_new, or next time; who must
+	 * not miss one has found it made [M]. */
+	uint64_t end = (pawl_load_relaxed(&a->fresh) + 63) / 64, i;
 	size_t taken = 0;
 
 	for (i = 0; i < end && taken < n; i++) {
-		uint64_t seen = pawl_load_seq_cst(&a->summary[i]); /* [G] */
+		/* Relaxed: likewise; a slot's order is that of its word. */
+		uint64_t seen = pawl_load_relaxed(&a->summary[i]);
 
 		for (; seen != 0 && taken < n; seen &= seen - 1)
 			taken += take_from(a, i * 64 + (uint64_t)__builtin_ctzll(seen),
@@ -133,16 +139,18 @@ void pawl_depot_put(struct pawl_slots *a, const uint32_t *slots, size_t n, bool 
 
 void pawl_depot_mend(struct pawl_slots *a)
 {
-	uint64_t words = pawl_load_seq_cst(&a->fresh), word; /* [N] */
+	/* Relaxed: what was torn was so before the fork. */
+	uint64_t words = pawl_load_relaxed(&a->fresh), word;
 
 	for (word = 0; word < words; word++)
-		if (pawl_load_seq_cst(&a->words[word]) != 0) /* [G] */
+		/* Relaxed: likewise. */
+		if (pawl_load_relaxed(&a->words[word]) != 0)
 			set_summary(a, word);
 }
 
 bool pawl_depot_take_word(struct pawl_slots *a, uint64_t word)
 {
-	return pawl_cas_seq_cst(&a->words[word], ~(uint64_t)0, 0); /* [G] */
+	return pawl_cas_acquire(&a->words[word], ~(uint64_t)0, 0); /* [G] */
 }
 
 void pawl_depot_put_word(struct pawl_slots *a, uint64_t word, bool torn)

@@ -9,11 +9,10 @@
  *       thread that is between its change of the word and its return: a summary
  *       bit may be set for nothing, but is never missing for long.
  *
- * Order: all accesses are sequentially consistent, but for first looks. [S] pairs with
- * [T]: who set a word's bits then looks at the summary, who clears a summary bit then
- * looks at the word, and not both miss the other (I2). [G] pairs with [S]: who gets a
- * slot sees what was done by who put it back. [N] pairs with itself: fresh, which only
- * grows. [M] pairs with itself: who counts a word as made sees its new slots here.
+ * Order: [S] pairs with [T], both sequentially consistent: who set a word's bits then
+ * looks at the summary, who clears a summary bit then looks at the word, and not both miss
+ * the other (I2). [G] pairs with [S]: who gets a slot sees what was done by who put it
+ * back. [M] pairs with itself: who counts a word as made sees its new slots here.
  */
 #ifndef PAWL_LEASE_DEPOT_H
 #define PAWL_LEASE_DEPOT_H
@@ -25,7 +24,8 @@ static inline bool pawl_depot_complete(const struct pawl_slots *a)
 {
 	uint64_t made = pawl_load_acquire(&a->made); /* [M] */
 
-	return made == pawl_load_seq_cst(&a->fresh); /* [N] */
+	/* Relaxed: who asks has found fresh at its end, and it only grows. */
+	return made == pawl_load_relaxed(&a->fresh);
 }
 
 /* Takes up to n slots, the lowest of those in one word at a time, and new ones

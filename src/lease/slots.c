@@ -366,7 +366,7 @@ void pawl_slots_put_batch(struct pawl_slots *a, const uint32_t *slots, size_t n)
 
 uint64_t pawl_slots_peak(const struct pawl_slots *a)
 {
-	return pawl_load_seq_cst(&a->fresh) * 64; /* [N] of lease/depot.h */
+	return pawl_load_relaxed(&a->fresh) * 64; /* Relaxed: a number. */
 }
 
 void pawl_slots_each_idle(struct pawl_slots *a,
@@ -376,7 +376,8 @@ void pawl_slots_each_idle(struct pawl_slots *a,
 	const uint64_t most = 64; /* words out of reach for others at a time */
 	struct pawl_lease_handle *h = pawl_lease_self();
 	uint64_t first, end, i;
-	uint64_t words = pawl_load_seq_cst(&a->fresh); /* [N] of lease/depot.h */
+	/* Relaxed: words that are made meanwhile are not idle. */
+	uint64_t words = pawl_load_relaxed(&a->fresh);
 
 	/* Inside, each time, so that a fork waits until all are back. */
 	for (first = 0; first < words && begin_trim(a, h) == PAWL_LEASE_OK;

@@ -81,6 +81,39 @@ static void late_thread(void *argument, int thread)
 	check_unlock(c, 0);
 }
 
+/*
+ * half-way: the system refuses membarrier from some moment on, another one for each
+ * thread, as filters do that threads set for themselves.
+ */
+static bool refused[3];
+
+OUTSIDE static bool refuses_from_now_on(void)
+{
+	int me = explore_thread();
+
+	if (!refused[me])
+		refused[me] = sim_one_in(2);
+	return refused[me];
+}
+
+OUTSIDE static void begin_to_refuse(void)
+{
+	memset(refused, 0, sizeof(refused));
+	sim_refuses = refuses_from_now_on;
+}
+
+static void half_way_set_up(void *argument)
+{
+	sections_set_up(argument);
+	begin_to_refuse();
+}
+
+static void half_way_return_set_up(void *argument)
+{
+	return_set_up(argument);
+	begin_to_refuse();
+}
+
 static void is_free(void *argument)
 {
 	struct check *c = argument;
@@ -100,7 +133,13 @@ const struct scenario mutex_scenarios[] = {
 	 check_set_up, timed_thread, is_free, .bypass = 1, .for_sleepers = true},
 	{"granted", "two queue behind a holder, and every unlock grants", 3, 3, 1, 4,
 	 is_mutex, passes, sections_set_up, granted_thread, check_finished, .bypass = 1,
-	 .for_sleepers = true},
+	 .for_sleepers = true, .takes_minutes = true},
+	{"half-way", "the system begins to refuse membarrier", 2, 2, 1, 4, is_mutex,
+	 passes, half_way_set_up, sections_thread, check_finished, .for_sleepers = true,
+	 .alike = 1},
+	{"half-way-due", "the same, one comes back, and every unlock grants", 2, 2, 1, 4,
+	 is_mutex, passes, half_way_return_set_up, return_thread, check_finished,
+	 .bypass = 1, .for_sleepers = true, .alike = 2, .takes_minutes = true},
 	{"granted-timed", "the same, and the head may give up and come back", 3, 3, 1, 4,
 	 is_mutex, passes, sections_set_up, granted_timed_thread, is_free, .bypass = 1,
 	 .for_sleepers = true, .takes_hours = true, .sleep_sees = true},

@@ -147,7 +147,7 @@ static const struct core_scenario
 const struct scenario mutex_states_scenarios[] = {
 	{THREE("any-three", "three threads lock and unlock, in all ways", set_up,
 	       any_three_thread, three_visits),
-	 .cores = &weak_states, .stands_for = "sections"},
+	 .cores = &weak_states, .stands_for = "sections", .takes_seconds = true},
 	{THREE("any-timed", "the same, and one may give up and come back", set_up,
 	       any_timed_thread, three_visits),
 	 .cores = &states, .takes_minutes = true},
@@ -159,7 +159,7 @@ const struct scenario mutex_states_scenarios[] = {
 	 .cores = &states, .takes_minutes = true, .without_membarrier = true},
 	{THREE("fork", "a thread forks while others lock and unlock", set_up, fork_thread,
 	       parent_or_child),
-	 .cores = &states},
+	 .cores = &states, .takes_seconds = true},
 	{THREE("fork-inside", "the same, and it holds the mutex", set_up,
 	       fork_inside_thread, parent_or_child),
 	 .cores = &states, .takes_minutes = true},

@@ -134,8 +134,13 @@ static void end_jobs(struct jobs *jobs, const struct plan *plan, bool *over)
 	}
 }
 
-/* The next case to start: what takes minutes first, or one would be left alone with
- * it in the end. */
+static int length_of(const struct scenario *scenario)
+{
+	return scenario->takes_minutes ? 2 : scenario->takes_seconds ? 1 : 0;
+}
+
+/* The next case to start: what takes long first, or one would be left alone with it in
+ * the end. */
 static size_t next_case(const struct plan *plan, const bool *started)
 {
 	size_t i, first = plan->count;
@@ -143,8 +148,9 @@ static size_t next_case(const struct plan *plan, const bool *started)
 	for (i = plan->count; i-- > 0;) {
 		if (started[i])
 			continue;
-		if (first == plan->count || plan->cases[i].scenario->takes_minutes ||
-		    !plan->cases[first].scenario->takes_minutes)
+		if (first == plan->count ||
+		    length_of(plan->cases[i].scenario) >=
+			    length_of(plan->cases[first].scenario))
 			first = i;
 	}
 	return first;
