@@ -81,5 +81,6 @@ void coherence_read(const void *p);
 void coherence_write(void *p);
 uint64_t coherence_random(uint64_t below);
 unsigned coherence_self(void); /* number of the running thread */
+unsigned coherence_node_of(unsigned thread);
 
 #endif /* SIM_COHERENCE_ENGINE_H */

@@ -26,6 +26,7 @@ static const struct key {
 	{"protocol", PROTOCOL, 0, 0},
 	{"settle", SWITCH, offsetof(struct machine, settle), 1},
 	{"batch", SWITCH, offsetof(struct machine, batch), 1000},
+	{"acknowledge", SWITCH, offsetof(struct machine, acknowledge), 1},
 	{"buffer", SWITCH, offsetof(struct machine, buffer), MACHINE_MAX_STORES},
 	{"fetches", SWITCH, offsetof(struct machine, fetches), MACHINE_MAX_FETCHES},
 	{"loads", SWITCH, offsetof(struct machine, loads), MACHINE_MAX_LOADS},
@@ -135,6 +136,13 @@ const char *const *machine_times(void)
 			names[n++] = keys[i].name;
 	names[n] = NULL;
 	return names;
+}
+
+double machine_time(const struct machine *m, const char *key)
+{
+	const char *field = (const char *)m + keys[find_key(key)].offset;
+
+	return (double)*(const uint64_t *)field / 1000;
 }
 
 static bool parse_line(struct machine *m, bool given[KEYS], char *line, char *error,

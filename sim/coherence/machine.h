@@ -36,12 +36,13 @@ struct machine {
 	enum protocol protocol;
 
 	/* Effects, each of which 0 switches off. */
-	unsigned settle;   /* a cluster settles among its own cores what it can */
-	unsigned batch;	   /* times a socket passes a line on inside before it lets go */
-	unsigned buffer;   /* stores on their way; without, each waits for its line */
-	unsigned fetches;  /* lines that they fetch at once; without, one */
-	unsigned loads;	   /* plain loads on their way; without, each waits */
-	uint64_t window;   /* work that is put off until they are done */
+	unsigned settle; /* a cluster settles among its own cores what it can */
+	unsigned batch;	 /* times a socket passes a line on inside before it lets go */
+	unsigned acknowledge; /* a home keeps a line until the requester has said so */
+	unsigned buffer;      /* stores on their way; without, each waits for its line */
+	unsigned fetches;     /* lines that they fetch at once; without, one */
+	unsigned loads;	      /* plain loads on their way; without, each waits */
+	uint64_t window;      /* work that is put off until they are done */
 	unsigned adjacent; /* a miss fetches the other line of its pair of 64 bytes too */
 	uint64_t home;	   /* that a home is busy with each request, whatever its line */
 	uint64_t pause;	   /* spin-wait hint of a waiter, between two looks */
@@ -82,8 +83,9 @@ bool machine_load(struct machine *m, const char *name_or_file, char *error, size
 bool machine_set(struct machine *m, const char *key, const char *value, char *error,
 		 size_t size);
 
-/* The names of the keys that are times, ended by NULL. */
+/* The names of the keys that are times, ended by NULL; and one of them, in ns. */
 const char *const *machine_times(void);
+double machine_time(const struct machine *m, const char *key);
 
 /* The same from text; `name` is what the machine is called. */
 bool machine_parse(struct machine *m, const char *name, const char *text, char *error,

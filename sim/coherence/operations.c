@@ -365,6 +365,11 @@ static unsigned coherence_node(void)
 	return c->running->node;
 }
 
+unsigned coherence_node_of(unsigned thread)
+{
+	return coherence_current->cpus[thread].node;
+}
+
 static bool coherence_one_in(unsigned n, const void *site)
 {
 	struct coherence *c = coherence_current;

@@ -108,11 +108,13 @@ static void read_done(struct coherence *c, struct cpu *cpu, const struct request
 		waiters_arrive(c, line, cpu, which == ACCESS, done);
 }
 
-/* The home keeps the line until the requester, served at `done`, tells it so. */
+/* The home keeps the line until the requester is served at `done`, or tells it so. */
 static void hold(struct coherence *c, struct line *line, const struct cpu *cpu,
 		 uint64_t done, bool in_cluster)
 {
-	line->free_at = done + line_leg(c, cpu->node, line->home, in_cluster);
+	line->free_at = done;
+	if (c->m.acknowledge)
+		line->free_at += line_leg(c, cpu->node, line->home, in_cluster);
 }
 
 /* Sends the request on to the cache that has the line alone. */

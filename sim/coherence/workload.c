@@ -6,6 +6,7 @@
 
 #include "registry/registry.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,8 @@ struct run {
 	uint64_t start;
 	struct coherence_counts before;
 	uint64_t by_thread[MACHINE_MAX_CPUS];
+	unsigned node; /* of the last episode */
+	uint64_t streak, streaks;
 	struct workload_result result;
 };
 
@@ -64,6 +67,42 @@ const char *const *workload_subjects(enum workload workload)
 	return names;
 }
 
+/* Nodes may have different numbers of threads: what each of them had, on average. */
+static double fairness_by_node(const struct run *run)
+{
+	double episodes[MACHINE_MAX_SOCKETS] = {0}, threads[MACHINE_MAX_SOCKETS] = {0};
+	double least = INFINITY, most = 0;
+	unsigned i;
+
+	for (i = 0; i < run->setup->engine.threads; i++) {
+		unsigned node = coherence_node_of(i);
+
+		episodes[node] += (double)run->by_thread[i];
+		threads[node]++;
+	}
+	for (i = 0; i < MACHINE_MAX_SOCKETS; i++) {
+		if (threads[i] == 0)
+			continue;
+		least = fmin(least, episodes[i] / threads[i]);
+		most = fmax(most, episodes[i] / threads[i]);
+	}
+	return most == 0 ? 1 : least / most;
+}
+
+/* How long a node keeps the lock. */
+static void count_streak(struct run *run)
+{
+	unsigned node = coherence_node_of(coherence_self());
+
+	if (node != run->node) {
+		run->node = node;
+		run->streak = 0;
+		run->streaks++;
+	}
+	if (++run->streak > run->result.longest_streak)
+		run->result.longest_streak = run->streak;
+}
+
 /* Ends the measurement: all that happened since it began, for each episode. */
 static void finish(struct run *run)
 {
@@ -76,6 +115,8 @@ static void finish(struct run *run)
 		least = run->by_thread[i] < least ? run->by_thread[i] : least;
 		most = run->by_thread[i] > most ? run->by_thread[i] : most;
 	}
+	run->result.node_fairness = fairness_by_node(run);
+	run->result.streak = episodes / (double)(run->streaks + 1);
 	run->result.ops_per_s = episodes /
 				((double)(coherence_now() - run->start) * 1e-12);
 	run->result.fairness = most == 0 ? 1 : (double)least / (double)most;
@@ -93,6 +134,8 @@ static void episode(struct run *run)
 {
 	run->by_thread[coherence_self()]++;
 	run->episodes++;
+	if (run->start != 0)
+		count_streak(run);
 	if (run->start == 0) {
 		if (run->episodes < run->warm_up || coherence_now() < run->all_started)
 			return;

@@ -33,11 +33,22 @@ struct workload_result {
 	double ops_per_s; /* of virtual time; of the leader, or the writer */
 	double fairness;  /* episodes of the slowest thread / of the fastest */
 	double misses, invalidations, remote_misses, rmws; /* an episode */
+	double node_fairness; /* episodes of the slowest node, for each of its threads */
+	double streak;	      /* episodes of one node in a row: the mean, */
+	uint64_t longest_streak; /* and the most */
 };
 
 /* The names it can be run with, ended by NULL. */
 const char *const *workload_subjects(enum workload workload);
 
 struct workload_result workload_run(const struct workload_setup *setup);
+
+/*
+ * Runs them all, in `jobs` processes. A setup whose stop() is true already is left
+ * out, its result zero. progress() may be NULL.
+ */
+void workload_run_all(const struct workload_setup setups[],
+		      struct workload_result results[], size_t count, unsigned jobs,
+		      void (*progress)(size_t done, size_t count));
 
 #endif /* SIM_COHERENCE_WORKLOAD_H */

@@ -284,6 +284,38 @@ static void a_busy_home_queues_requests_for_other_lines(void **state)
 	assert_in_range(time_of(&m, 3, bodies), idle_home + 20, idle_home + 25);
 }
 
+static void add_one(void *none)
+{
+	(void)none;
+	own_end_line();
+	turn(3);
+	sim_engine->fetch_add(word, 1, RELAXED, NULL);
+}
+
+static void read_one_after(void *none)
+{
+	uint64_t start;
+
+	(void)none;
+	own_end_line();
+	start = begin(3);
+	coherence_delay(5 * NS);
+	sim_engine->load(word, RELAXED, NULL);
+	end(start);
+}
+
+static void a_home_may_wait_until_the_requester_has_the_line(void **state)
+{
+	void (*const bodies[])(void *) = {take_four, add_one, read_one_after};
+	struct machine m = machine;
+	uint64_t with;
+
+	(void)state;
+	with = time_of(&m, 3, bodies);
+	m.acknowledge = 0;
+	assert_int_equal(time_of(&m, 3, bodies), with - 10); /* a leg */
+}
+
 static void count_beside(void *none)
 {
 	(void)none;
@@ -422,6 +454,7 @@ int main(void)
 		cmocka_unit_test(a_socket_may_settle_among_its_own),
 		cmocka_unit_test(a_forwarder_answers_instead_of_the_home),
 		cmocka_unit_test(a_busy_home_queues_requests_for_other_lines),
+		cmocka_unit_test(a_home_may_wait_until_the_requester_has_the_line),
 		cmocka_unit_test(a_miss_brings_the_line_beside_it),
 		cmocka_unit_test(a_hint_delays_the_next_look),
 		cmocka_unit_test(who_leaves_a_loop_of_loads_pays_for_it),

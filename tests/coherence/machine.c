@@ -16,7 +16,10 @@ static void machines_built_in_have_their_cpus(void **state)
 	static const struct {
 		const char *name;
 		unsigned cpus;
-	} expected[] = {{"altra-128", 128}, {"epyc-512", 512}, {"intel-x5-2", 72}};
+	} expected[] = {{"altra-128", 128},
+			{"epyc-512", 512},
+			{"intel-8375c", 128},
+			{"intel-x5-2", 72}};
 	char error[256];
 	struct machine m;
 	size_t i;

@@ -26,6 +26,7 @@ static const struct machine machine = {
 	.smt = 1,
 	.protocol = PROTOCOL_MESI,
 	.batch = 1,
+	.acknowledge = 1,
 	.buffer = 32,
 	.fetches = 4,
 	.hit = 1 * NS,

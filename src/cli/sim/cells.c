@@ -77,30 +77,35 @@ static void sum_up(struct cell *cell)
 	cell->rate = estimate_median(cell->rates, cell->runs);
 }
 
+static void show(size_t done, size_t count)
+{
+	show_progress(done, count, "simulated");
+}
+
 size_t cells_simulate(struct cell *cells, size_t count, const struct request *request)
 {
 	size_t i, run, runs = (size_t)request->runs;
+	struct workload_setup *setups = calloc(count * runs, sizeof(*setups));
+	struct workload_result *results = calloc(count * runs, sizeof(*results));
 
-	for (i = 0; i < count && !was_interrupted(); i++) {
-		struct cell *cell = &cells[i];
-
-		for (run = 0; run < runs && !was_interrupted(); run++) {
-			struct workload_result result;
-
-			show_progress(i * runs + run, count * runs, "%s, %s, %u thread%s",
-				      cell->workload, cell->setup.lock,
-				      cell->setup.engine.threads,
-				      cell->setup.engine.threads == 1 ? "" : "s");
-			cell->setup.engine.seed = request->seed + run;
-			result = workload_run(&cell->setup);
-			if (!was_interrupted()) /* else cut short: no sample */
-				add_run(cell, &result);
-		}
-		if (cell->runs == 0)
-			break;
-		sum_up(cell);
+	if (setups == NULL || results == NULL)
+		give_up("out of memory; lower --runs");
+	for (i = 0; i < count * runs; i++) {
+		setups[i] = cells[i / runs].setup;
+		setups[i].engine.seed = request->seed + i % runs;
 	}
+	workload_run_all(setups, results, count * runs, (unsigned)request->jobs, show);
 	end_progress();
+	for (i = 0; i < count; i++) {
+		for (run = 0; run < runs; run++)
+			if (results[i * runs + run].ops_per_s > 0) /* not cut short */
+				add_run(&cells[i], &results[i * runs + run]);
+		if (cells[i].runs == 0)
+			break;
+		sum_up(&cells[i]);
+	}
+	free(setups);
+	free(results);
 	return i;
 }
 

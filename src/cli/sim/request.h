@@ -23,7 +23,7 @@ struct preset {
 	const char *machine, *locks; /* NULL: the default, all */
 	struct numbers threads;	     /* none: the default */
 	int cs, ncs, episodes;
-	bool private_data, explicit_face, placements;
+	bool private_data, explicit_face, placements, papers;
 };
 
 struct request {
@@ -32,9 +32,9 @@ struct request {
 	struct machine machine;
 	struct names locks;
 	struct numbers threads;
-	int cs, ncs, episodes, runs;
+	int cs, ncs, episodes, runs, jobs;
 	uint64_t seed;
-	bool private_data, explicit_face, pairs, list_machines;
+	bool private_data, explicit_face, pairs, list_machines, sensitivity;
 	int protocol, homes, thread_homes, placement; /* or UNSET */
 };
 
@@ -50,6 +50,9 @@ struct cell {
 /* The words of --homes, --thread-homes and --placement. */
 extern const char *const request_homes[], *const request_thread_homes[],
 						  *const request_placements[];
+
+/* KEY=VALUE of a machine file, into a struct machine; for each_item(). */
+void request_change(const char *option, const char *text, void *into);
 
 /* cells.c: one cell for each workload, number of threads and lock. */
 struct cell *cells_make(const struct request *request, size_t *count);

@@ -5,6 +5,7 @@
 #include "cli/common/locks.h"
 #include "cli/common/options.h"
 #include "cli/common/output.h"
+#include "cli/sim/papers.h"
 #include "cli/sim/request.h"
 
 #include <stdio.h>
@@ -58,6 +59,10 @@ static const struct preset presets[] = {
 	 .cs = 1,
 	 .episodes = 20000,
 	 .placements = true},
+	{.name = "papers",
+	 .about = "what the papers publish, against what is simulated",
+	 .episodes = 2000,
+	 .papers = true},
 };
 
 enum { PRESETS = sizeof(presets) / sizeof(presets[0]) };
@@ -189,8 +194,7 @@ static void load_machine(struct machine *machine, const char *name)
 	refuse("--machine: %s", error);
 }
 
-/* KEY=VALUE of a machine file. */
-static void change(const char *option, const char *text, void *into)
+void request_change(const char *option, const char *text, void *into)
 {
 	char error[ERROR_SIZE], key[ERROR_SIZE];
 	const char *equals = strchr(text, '=');
@@ -215,7 +219,7 @@ static void fill_in(struct request *request)
 								: "intel-x5-2";
 	load_machine(&request->machine, request->machine_name);
 	if (request->changes != NULL)
-		each_item("set", request->changes, change, &request->machine);
+		each_item("set", request->changes, request_change, &request->machine);
 	if (request->protocol != UNSET)
 		request->machine.protocol = (enum protocol)request->protocol;
 	cpus = (int)machine_cpus(&request->machine);
@@ -277,6 +281,7 @@ int sim_main(int argc, char **argv)
 				  .episodes = UNSET,
 				  .runs = 3,
 				  .seed = 1,
+				  .jobs = (int)sysconf(_SC_NPROCESSORS_ONLN),
 				  .protocol = UNSET};
 	const struct option_spec options[] = {
 		{"machine", "M", "a machine by name, or a file that describes one",
@@ -298,6 +303,11 @@ int sim_main(int argc, char **argv)
 		{"runs", "R", "runs of each, with seeds N, N+1 ... (3)", parse_positive,
 		 &request.runs},
 		{"seed", "N", "of all random choices (1)", parse_seed, &request.seed},
+		{"jobs", "N", "processes that simulate (one for each CPU)",
+		 parse_positive, &request.jobs},
+		{"sensitivity", NULL,
+		 "with papers: which claims change with each latency 30 % off",
+		 parse_flag, &request.sensitivity},
 		{"json", "FILE", "write the results to FILE; - is stdout", parse_text,
 		 &request.json},
 		{"private", NULL, "the critical section touches the thread's own data",
@@ -332,7 +342,8 @@ int sim_main(int argc, char **argv)
 			"\n"
 			"Presets: max, moderate (MutexBench), table2 (misses in an "
 			"episode), multiwait,\n"
-			"diameter, ring, readers, numa. docs/simulation.md explains "
+			"diameter, ring, readers, numa, papers. docs/simulation.md "
+			"explains "
 			"them. Locks: "
 			"those that spin,\n"
 			"as here every thread has a CPU, and mutex, whose sleeps are "
@@ -350,6 +361,9 @@ int sim_main(int argc, char **argv)
 	fill_in(&request);
 	if (request.json != NULL)
 		open_result_file("json", request.json);
+	if (request.preset->papers)
+		return request.sensitivity ? papers_sensitivity(&request)
+					   : papers_main(&request);
 	cells = cells_make(&request, &count);
 	catch_interrupt();
 	fprintf(stderr, "%s: %zu locks, %zu thread counts, %d runs of %d episodes\n",
