@@ -60,7 +60,7 @@
 #define lock_queue		sim_preload_lock_queue
 #define glibc			sim_preload_glibc
 #define start			sim_preload_start
-#define started			sim_preload_started
+#define not_started		(*sim_preload_not_started)
 #define not_plain		sim_preload_not_plain
 #define node_get		sim_preload_node_get
 #define node_put		sim_preload_node_put

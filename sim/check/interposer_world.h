@@ -14,15 +14,12 @@
 #include "interposer_names.h"
 #include "results.h"
 
-/* Constants here: see the definitions. */
-#undef started
+/* A constant here: see the definition. */
 #undef not_plain
-#define started	  declared_started
 #define not_plain declared_not_plain
 #include <preload/profile.h>
 #include <preload/record.h>
 #include <preload/stats.h>
-#undef started
 #undef not_plain
 
 #include <pawl/thread.h>
@@ -37,7 +34,8 @@ enum { THREADS = 3, PLACES = 8 };
 static struct world {
 	pthread_mutex_t mutex, second;
 	pthread_cond_t places[PLACES];
-	pawl_atomic64 held; /* what a thread tells the others */
+	pawl_atomic64 not_yet_started; /* stays 0 */
+	pawl_atomic64 held;	       /* what a thread tells the others */
 	/* Plain, under the mutex. */
 	uint64_t inside, ready, served;
 } * world;
@@ -45,10 +43,9 @@ static struct world {
 static pthread_cond_t *cond; /* one of the places */
 
 /* The interposer's other files. In memory that cannot be written, so that a look is no
- * step: nobody changes them any more. */
-extern const bool sim_preload_started;
+ * step: nobody changes it any more. */
 extern const int sim_preload_not_plain;
-const bool sim_preload_started = true;
+pawl_atomic64 *sim_preload_not_started;
 const int sim_preload_not_plain = 0;
 ptrdiff_t identity_at;
 bool stats_on, profile_on, profile_orders;
@@ -263,6 +260,7 @@ static void set_up_with(int kind)
 	world = explore_allocate(sizeof(*world), 128);
 	explore_label(world, "world");
 	world->mutex.__data.__kind = kind;
+	sim_preload_not_started = &world->not_yet_started;
 	cond = world->places;
 	while (pawl_bucket_of_(cond) == pawl_bucket_of_(&world->mutex) ||
 	       pawl_bucket_of_(cond) ==

@@ -180,13 +180,14 @@ extern volatile int not_plain INTERNAL;
 extern bool verbose;
 
 /* Gets everything ready, at the very first call. Never allocates memory of its
- * own, and may be entered again from inside itself. */
+ * own, and may be entered again from inside itself, or by two threads at once (of a
+ * library that is initialized before us): both choose the same, and store it twice. */
 void start(void) __attribute__((cold));
-extern volatile bool started INTERNAL;
+extern pawl_atomic64 not_started INTERNAL; /* 0 once it has */
 
 static inline void start_if_first(void)
 {
-	if (unlikely(!started))
+	if (unlikely(pawl_load_acquire(&not_started) != 0)) /* [A] */
 		start();
 }
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 volatile int not_plain = NOT_PLAIN;
-volatile bool started;
+pawl_atomic64 not_started = {1};
 bool verbose;
 
 static void refuse(const char *name, const char *why, const char *reason)
@@ -106,7 +106,7 @@ void start(void)
 	stats_start(type->name, secure_getenv("PAWL_STATS"));
 	start_profile();
 	pawl_os_barrier_prepare(); /* somebody may park before constructors run */
-	started = true;
+	pawl_store_release(&not_started, 0); /* [R] pairs with [A]: all that was chosen */
 	pawl_life_watch_forks();
 	if (verbose) {
 		pawl_os_complain("pawl: pthread mutexes are ");
