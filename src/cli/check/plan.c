@@ -120,7 +120,7 @@ static const struct scenario *stand_in(const struct request *request,
 	if (request->random != 0 || request->limit != 0 || request->episodes > 1)
 		return NULL;
 	for (n = 0; (other = scenario_for(type, n)) != NULL; n++)
-		if (other->stands_for != NULL &&
+		if (other->stands_for != NULL && other->applies(type) &&
 		    other->only_threads == request->threads &&
 		    strcmp(other->stands_for, scenario->name) == 0)
 			return other;
