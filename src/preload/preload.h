@@ -26,6 +26,8 @@
  * An object that glibc's bits mark as robust, priority-inheriting or
  * -protecting, or process-shared is glibc's, for its whole life. So is one that
  * was destroyed (__kind is -1): glibc knows what to answer.
+ *
+ * Order: [A] pairs with [R] of start.c: who finds the interposer ready sees what it chose.
  */
 #ifndef PAWL_PRELOAD_H
 #define PAWL_PRELOAD_H

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* From the first call to the last: getting ready, and forks. */
+/*
+ * From the first call to the last: getting ready, and forks.
+ *
+ * Order: [R] pairs with [A] of preload.h: who finds us ready sees what was chosen.
+ */
 #define _GNU_SOURCE
 #include "life/life.h"
 #include "preload/offer.h"
@@ -106,7 +110,7 @@ void start(void)
 	stats_start(type->name, secure_getenv("PAWL_STATS"));
 	start_profile();
 	pawl_os_barrier_prepare(); /* somebody may park before constructors run */
-	pawl_store_release(&not_started, 0); /* [R] pairs with [A]: all that was chosen */
+	pawl_store_release(&not_started, 0); /* [R] */
 	pawl_life_watch_forks();
 	if (verbose) {
 		pawl_os_complain("pawl: pthread mutexes are ");
