@@ -22,6 +22,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -42,10 +43,11 @@ static struct {
 	pid_t thread; /* 0: nobody */
 } places[THREADS];
 
-static pawl_atomic64 sections, over, violations;
+static pawl_atomic64 sections, over, violations, refusals;
 
-/* Counted and numbered by everybody. */
-enum { IDS = 256 };
+/* Counted and numbered by everybody. More ids than all shards keep: a handler that
+ * interrupted a get of its own thread has the depot alone. */
+enum { IDS = 16 * PAWL_SLOTS_CACHE };
 static struct pawl_counter counter;
 static struct pawl_idalloc ids;
 static pawl_atomic64 counted, interrupts, holders[IDS];
@@ -81,10 +83,12 @@ static void count_and_number(void)
 	pawl_counter_add(&counter, 1);
 	id = pawl_idalloc_get(&ids);
 	/* Relaxed throughout: read-modify-writes of one word have an order. */
-	if (id >= IDS || pawl_fetch_add_relaxed(&holders[id], 1) != 0)
-		pawl_fetch_add_relaxed(&violations, 1);
-	if (id >= IDS)
+	if (id >= IDS) {
+		pawl_fetch_add_relaxed(&refusals, 1);
 		return;
+	}
+	if (pawl_fetch_add_relaxed(&holders[id], 1) != 0)
+		pawl_fetch_add_relaxed(&violations, 1);
 	pawl_fetch_add_relaxed(&holders[id], (uint64_t)-1);
 	pawl_idalloc_put(&ids, id);
 }
@@ -192,7 +196,7 @@ static void *move(void *argument)
 		if (places[place].thread != 0)
 			sched_setaffinity(places[place].thread, sizeof(one), &one);
 		if (places[place].thread != 0 && draw(&random, SIGNAL) == 0)
-			tgkill(getpid(), places[place].thread, SIGUSR1);
+			syscall(SYS_tgkill, getpid(), places[place].thread, SIGUSR1);
 		pawl_mutex_unlock(&places[place].m);
 		nanosleep(&pause, NULL);
 	}
@@ -235,7 +239,8 @@ int main(int argc, char **argv)
 	sum_counted = (uint64_t)pawl_counter_sum(&counter);
 	printf("leases: %s, %s, seed %llu: %llu sections, %llu counted, %llu signals, "
 	       "%llu take-overs, %llu finishes, %llu breaks, %llu hostages, "
-	       "%llu barriers, %llu joined, %llu handles, %llu violations\n",
+	       "%llu barriers, %llu joined, %llu handles, %llu ids refused, "
+	       "%llu violations\n",
 	       pawl_lease_mode_name(stats.mode),
 	       pawl_lease_sequences() ? "sequences" : "no sequences",
 	       (unsigned long long)seed, (unsigned long long)sum,
@@ -245,8 +250,9 @@ int main(int argc, char **argv)
 	       (unsigned long long)stats.breaks, (unsigned long long)stats.hostages,
 	       (unsigned long long)stats.barriers, (unsigned long long)stats.joined,
 	       (unsigned long long)stats.handles,
+	       (unsigned long long)pawl_load_relaxed(&refusals),
 	       (unsigned long long)pawl_load_relaxed(&violations));
-	return pawl_load_relaxed(&violations) != 0 ||
+	return pawl_load_relaxed(&violations) != 0 || pawl_load_relaxed(&refusals) != 0 ||
 	       sum_counted !=
 		       pawl_load_relaxed(&counted) + pawl_load_relaxed(&interrupts) ||
 	       sum != pawl_load_relaxed(&sections) || stats.handles > THREADS + 1;
