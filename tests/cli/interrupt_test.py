@@ -48,16 +48,20 @@ class Interrupts(CommandTest):
         self.assertEqual([r["verdict"] for r in root["results"]], ["limit reached"])
 
     def test_sim_reports_whole_runs(self):
-        # Progress is shown when the second run begins, or later.
-        out, err, root = self.interrupt(["sim", "--locks", "ticket,mcs", "--threads", "4",
-                                         "--episodes", "2000", "--runs", "1000000"], "err", "%")
-        self.assertIn("interrupted", err)
-        self.assertRegex(out, r"ticket +[0-9.]+ ")
-        self.assertNotIn("mcs", out)
-        self.assertTrue(root["context"]["interrupted"])
-        self.assertEqual([r["lock"] for r in root["results"]], ["ticket"])
-        self.assertGreater(len(root["results"][0]["samples"]), 0)
-        self.assertTrue(all(s > 0 for s in root["results"][0]["samples"]))
+        for jobs, begun in ("1", ["ticket"]), ("2", ["ticket", "mcs"]):
+            with self.subTest(jobs=jobs):
+                # Progress is shown when the second run begins, or later.
+                out, err, root = self.interrupt(
+                    ["sim", "--locks", "ticket,mcs", "--threads", "4", "--episodes", "2000",
+                     "--runs", "1000000", "--jobs", jobs], "err", "%")
+                self.assertIn("interrupted", err)
+                self.assertRegex(out, r"ticket +[0-9.]+ ")
+                self.assertTrue(root["context"]["interrupted"])
+                results = [r["lock"] for r in root["results"]]
+                self.assertEqual(results, begun[:len(results)])
+                for result in root["results"]:
+                    self.assertGreater(len(result["samples"]), 0)
+                    self.assertTrue(all(s > 0 for s in result["samples"]))
 
     def test_sim_stops_within_a_run(self):
         """A run without end: nothing is left of it, and no file."""
