@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* pthread_timedjoin_np */
+#define _GNU_SOURCE /* pthread_timedjoin_np, sched_setaffinity */
 #include "crew.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -22,6 +23,7 @@ bool crew_interrupted(void)
 }
 
 double crew_patience = 60;
+bool crew_pins;
 
 static double now(void)
 {
@@ -50,13 +52,32 @@ struct seat {
 	pthread_barrier_t *barrier;
 	crew_work *work;
 	void *member;
+	int number;
 	double started;
 };
+
+/* Of more CPUs than the system's own set has room for, none is chosen. */
+static void pin(int number)
+{
+	cpu_set_t usable, one;
+	size_t cpu;
+
+	if (sched_getaffinity(0, sizeof(usable), &usable) != 0)
+		return;
+	number %= CPU_COUNT(&usable);
+	for (cpu = 0; !CPU_ISSET(cpu, &usable) || number-- > 0; cpu++)
+		;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+}
 
 static void *sit(void *argument)
 {
 	struct seat *seat = argument;
 
+	if (crew_pins)
+		pin(seat->number);
 	pthread_barrier_wait(seat->barrier);
 	seat->started = now();
 	seat->work(seat->member);
@@ -96,6 +117,7 @@ double crew_run(int threads, crew_work *work, void *members, size_t size,
 	for (i = 0; i < threads; i++) {
 		seats[i].barrier = &barrier;
 		seats[i].work = work;
+		seats[i].number = i;
 		seats[i].member = (char *)members + (size_t)i * size;
 	}
 	errno = start(seats, threads);

@@ -26,6 +26,10 @@ double crew_run(int threads, crew_work *work, void *members, size_t size,
  * waited for: more, and it hangs. */
 extern double crew_patience;
 
+/* Whether each thread keeps to a CPU of its own, as far as there are CPUs: the first one
+ * to the first that the process may use, and so on. */
+extern bool crew_pins;
+
 /* Cuts the current run, and every later one, short. For signal handlers. */
 void crew_interrupt(void);
 bool crew_interrupted(void);

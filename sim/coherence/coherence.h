@@ -36,6 +36,7 @@ struct line {
 	uint16_t home;	     /* node */
 	int16_t owner;	     /* cache in state M, E or O; in F, if it is not exclusive */
 	bool exclusive;	     /* it is M or E: nobody else has a copy */
+	bool written;	     /* by whoever has it alone, since it came */
 	bool known;	     /* home has data: a cache held it once */
 	bool busy;	     /* a transaction is between two states */
 	bool scheduled;	     /* an event will serve the queue */

@@ -55,12 +55,13 @@ bool cpu_loads(const struct cpu *cpu, const struct line *line)
  */
 void cpu_drain(struct coherence *c, struct cpu *cpu)
 {
+	bool held = cpu->loads != 0 || cpu->work != 0;
 	unsigned i;
 
-	/* A store is on its way when all that is older is done. */
-	if (cpu->loads != 0 || cpu->work != 0)
+	/* A store takes effect when all that is older is done. */
+	if (held && !c->m.ahead)
 		return;
-	while (cpu->stores != 0) {
+	while (cpu->stores != 0 && !held) {
 		struct store *store = &cpu->buffer[cpu->oldest];
 
 		if (store->asked || !line_usable(store->line, cpu->cache, true))

@@ -39,10 +39,13 @@ struct machine {
 	unsigned settle; /* a cluster settles among its own cores what it can */
 	unsigned batch;	 /* times a socket passes a line on inside before it lets go */
 	unsigned acknowledge; /* a home keeps a line until the requester has said so */
+	unsigned migrate;     /* a read of a line that its owner wrote takes it over */
 	unsigned buffer;      /* stores on their way; without, each waits for its line */
 	unsigned fetches;     /* lines that they fetch at once; without, one */
 	unsigned loads;	      /* plain loads on their way; without, each waits */
 	uint64_t window;      /* work that is put off until they are done */
+	unsigned
+		ahead; /* writes ask for their lines while older loads are on their way */
 	unsigned adjacent; /* a miss fetches the other line of its pair of 64 bytes too */
 	uint64_t home;	   /* that a home is busy with each request, whatever its line */
 	uint64_t pause;	   /* spin-wait hint of a waiter, between two looks */

@@ -171,10 +171,12 @@ static struct cpu *own(struct coherence *c, const uint64_t *p)
 {
 	struct cpu *cpu = catch_up(c);
 
-	finish_loads(cpu);
 	cpu->line = line_find(c, p, cpu->number);
+	if (!c->m.ahead)
+		finish_loads(cpu);
 	reach(c, cpu, cpu->line, p, true);
-	while (cpu->stores != 0) {
+	while (cpu->loads != 0 || cpu->work != 0 || cpu->stores != 0) {
+		finish_loads(cpu);
 		empty_buffer(cpu);
 		reach(c, cpu, cpu->line, p, true);
 	}

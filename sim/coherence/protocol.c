@@ -305,6 +305,7 @@ void protocol_reach_owner(struct coherence *c, unsigned number)
 	unsigned owner = (unsigned)line->owner;
 	uint64_t done = c->now +
 			line_leg(c, c->cache_node[owner], cpu->node, r->in_cluster);
+	bool moves = c->m.migrate && line->written;
 
 	hold(c, line, cpu, done, r->in_cluster);
 	if (r->write) {
@@ -315,12 +316,19 @@ void protocol_reach_owner(struct coherence *c, unsigned number)
 		waiters_lose_cache(c, line, owner, false);
 		return;
 	}
-	line->exclusive = false;
-	if (c->m.protocol == PROTOCOL_MESI)
-		line->owner = NOBODY;
+	if (moves) {
+		set_drop(line->copies, owner);
+		line->owner = (int16_t)cpu->cache;
+		line->written = false;
+		c->counts.invalidations++;
+	} else {
+		line->exclusive = false;
+		if (c->m.protocol == PROTOCOL_MESI)
+			line->owner = NOBODY;
+	}
 	settle(c, line);
 	read_done(c, cpu, r, done);
-	waiters_lose_cache(c, line, owner, true);
+	waiters_lose_cache(c, line, owner, !moves);
 }
 
 void protocol_grant(struct coherence *c, unsigned number)

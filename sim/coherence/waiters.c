@@ -131,6 +131,7 @@ void waiters_wrote(struct coherence *c, struct line *line, const struct cpu *wri
 {
 	unsigned i;
 
+	line->written = true;
 	for (i = 0; line->waiters != 0 && i < c->m.smt; i++) {
 		int number = c->siblings[writer->cache][i];
 		struct cpu *cpu = &c->cpus[number == NOBODY ? 0 : number];

@@ -140,6 +140,20 @@ static void nearest_name_mends_a_slip_and_no_more(void **state)
 	assert_null(nearest_name("xyzzy", nth_fruit));
 }
 
+static void rank_correlation_heeds_the_order_alone(void **state)
+{
+	static const double up[] = {1, 2, 3, 4}, steep[] = {0.1, 5, 70, 8000};
+	static const double down[] = {9, 7, 3, 1}, swapped[] = {2, 1, 3, 4};
+	static const double tied[] = {1, 2, 2, 3}, flat[] = {5, 5, 5, 5};
+
+	(void)state;
+	assert_true(close_to(rank_correlation(up, steep, 4), 1));
+	assert_true(close_to(rank_correlation(up, down, 4), -1));
+	assert_true(close_to(rank_correlation(up, swapped, 4), 0.8));
+	assert_true(close_to(rank_correlation(up, tied, 4), 4.5 / sqrt(5 * 4.5)));
+	assert_true(isnan(rank_correlation(up, flat, 4)));
+}
+
 static void interval_of_few_samples_is_their_range_and_says_how_sure(void **state)
 {
 	static const double samples[] = {3, 1, 2, 5, 4};
@@ -343,6 +357,7 @@ int main(void)
 		cmocka_unit_test(
 			random_numbers_stay_below_their_bound_and_reach_all_of_it),
 		cmocka_unit_test(median_and_spread_ignore_an_outlier),
+		cmocka_unit_test(rank_correlation_heeds_the_order_alone),
 		cmocka_unit_test(median_of_two_is_their_middle),
 		cmocka_unit_test(single_sample_has_no_error),
 		cmocka_unit_test(ratio_adds_relative_errors_in_quadrature),

@@ -63,9 +63,47 @@ refused "not KEY=VALUE" --set home
 refused "expected a time" --set home=-1
 refused "load, cas or fetch-add" --preset ring --locks mcs
 refused "unexpected argument" ticket
+refused "validate measures" --preset validate --machine altra-128
+refused "two threads" --preset validate --threads 4
+refused "two threads" --preset validate --threads 2,4
+refused "no key" --preset validate --set speed=2
 "$pawl" sim --threads 1 --json "$dir/none/x.json" >"$dir/out" 2>"$dir/err"
 [ $? -eq 2 ] || fail "unwritable file is not refused"
 "$pawl" sim --help >"$dir/out" || fail "--help fails"
 grep -q -e "--machine" "$dir/out" || fail "--help does not name the options"
+
+# Three locks, each of which is compared, or said to have been disturbed. What the
+# figures are is not for a test.
+validate()
+{
+	"$pawl" sim --preset validate --locks ticket,mcs,ttas --runs 1 --episodes 500 \
+		"$@" --json "$dir/v.json" >"$dir/out" 2>"$dir/err" ||
+		fail "validate: $(cat "$dir/err")"
+	rows=$(grep -c -E '^  (ticket|mcs|ttas) .* %$' "$dir/out")
+	left=$(grep -c 'was not measured' "$dir/err")
+	[ $((rows + left)) -eq 3 ] || fail "validate compares $rows locks, leaves out $left"
+	grep -q "Rank correlation .*; [0-3] of $rows within 30 %" "$dir/out" ||
+		fail "validate says nothing of the ranks"
+	[ "$(grep -c '"predicted_ns"' "$dir/v.json")" -eq "$rows" ] ||
+		fail "validate writes other rows than it prints"
+	for key in sim-validate transfer rmw forward pause behind migrate rank_correlation \
+		within_30_percent; do
+		grep -q "\"$key\"" "$dir/v.json" || fail "no $key in what validate writes"
+	done
+}
+
+if [ "$(nproc)" -ge 2 ]; then
+	validate
+	validate --set migrate=0,pause=3
+	grep -q '"migrate": 0' "$dir/v.json" || fail "validate does not heed --set"
+	grep -q '"pause": 3.0' "$dir/v.json" || fail "validate does not heed --set"
+fi
+one=$(sed -n 's/^Cpus_allowed_list:[^0-9]*\([0-9]*\).*/\1/p' /proc/self/status)
+if command -v taskset >/dev/null; then
+	taskset -c "$one" "$pawl" sim --preset validate >"$dir/out" 2>"$dir/err"
+	[ $? -eq 2 ] || fail "validate on one CPU is not refused"
+	grep -q "needs two CPUs" "$dir/err" || fail "one CPU: $(cat "$dir/err")"
+	[ "$(wc -l <"$dir/err")" -eq 1 ] || fail "one CPU: not one line"
+fi
 
 exit $status

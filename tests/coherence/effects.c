@@ -316,6 +316,102 @@ static void a_home_may_wait_until_the_requester_has_the_line(void **state)
 	assert_int_equal(time_of(&m, 3, bodies), with - 10); /* a leg */
 }
 
+static void write_word(void *none)
+{
+	(void)none;
+	turn(1);
+	sim_engine->fetch_add(word, 1, RELAXED, NULL);
+	turn(3);
+	before = coherence_counts();
+	sim_engine->load(word, RELAXED, NULL); /* unless the line has moved, a hit */
+	after = coherence_counts();
+}
+
+static void read_then_write(void *none)
+{
+	(void)none;
+	turn(2);
+	sim_engine->load(word, RELAXED, NULL);
+	took = coherence_counts().misses;
+	sim_engine->fetch_add(word, 1, RELAXED, NULL);
+	took = coherence_counts().misses - took;
+}
+
+static void read_only(void *none)
+{
+	(void)none;
+	turn(2);
+	sim_engine->load(word, RELAXED, NULL);
+}
+
+static void a_read_takes_over_what_its_owner_wrote(void **state)
+{
+	void (*const writes[])(void *) = {write_word, read_then_write};
+	void (*const reads[])(void *) = {write_word, read_only};
+	struct machine m = machine;
+	int migrate;
+
+	(void)state;
+	for (migrate = 0; migrate < 2; migrate++) {
+		m.migrate = (unsigned)migrate;
+		play(&m, 2, writes);
+		assert_int_equal(took, !migrate); /* whoever read it has it alone */
+		play(&m, 2, reads);
+		assert_int_equal(after.misses - before.misses, migrate);
+	}
+}
+
+static void write_two(void *none)
+{
+	(void)none;
+	turn(1);
+	sim_engine->fetch_add(word, 1, RELAXED, NULL);
+	sim_engine->fetch_add(word + LINE, 1, RELAXED, NULL);
+}
+
+static void load_and_add(void *none)
+{
+	(void)none;
+	turn(3);
+	took = coherence_now();
+	coherence_read(word);
+	sim_engine->fetch_add(word + LINE, 1, RELAXED, NULL);
+	sim_engine->load(word, RELAXED, NULL);
+	took = (coherence_now() - took) / NS;
+}
+
+static void load_and_store(void *none)
+{
+	(void)none;
+	turn(3);
+	took = coherence_now();
+	coherence_read(word);
+	coherence_write(word + LINE);
+	sim_engine->fence(SIM_FENCE_FULL, NULL);
+	sim_engine->load(word, RELAXED, NULL);
+	took = (coherence_now() - took) / NS;
+}
+
+static void a_write_fetches_its_line_behind_a_load(void **state)
+{
+	void (*const adds[])(void *) = {write_two, load_and_add};
+	void (*const stores[])(void *) = {write_two, load_and_store};
+	struct machine m = machine;
+	uint64_t add, store;
+
+	(void)state;
+	m.loads = 1;
+	play(&m, 2, adds);
+	add = took;
+	play(&m, 2, stores);
+	store = took;
+	m.ahead = 1;
+	play(&m, 2, adds);
+	assert_int_equal(add - took, 29); /* a way, but for the hit of the load */
+	play(&m, 2, stores);
+	assert_int_equal(store - took, 29);
+}
+
 static void count_beside(void *none)
 {
 	(void)none;
@@ -455,6 +551,8 @@ int main(void)
 		cmocka_unit_test(a_forwarder_answers_instead_of_the_home),
 		cmocka_unit_test(a_busy_home_queues_requests_for_other_lines),
 		cmocka_unit_test(a_home_may_wait_until_the_requester_has_the_line),
+		cmocka_unit_test(a_read_takes_over_what_its_owner_wrote),
+		cmocka_unit_test(a_write_fetches_its_line_behind_a_load),
 		cmocka_unit_test(a_miss_brings_the_line_beside_it),
 		cmocka_unit_test(a_hint_delays_the_next_look),
 		cmocka_unit_test(who_leaves_a_loop_of_loads_pays_for_it),

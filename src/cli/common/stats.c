@@ -103,3 +103,30 @@ struct interval interval_ratio(struct interval a, struct interval b)
 	return (struct interval){a.median / b.median, a.low / b.high, a.high / b.low,
 				 fmin(a.confidence, b.confidence)};
 }
+
+/* From 1 on; equal ones share the mean of their ranks. */
+static double rank_of(const double *values, size_t n, size_t which)
+{
+	size_t i, less = 0, equal = 0;
+
+	for (i = 0; i < n; i++) {
+		less += values[i] < values[which];
+		equal += values[i] == values[which];
+	}
+	return (double)less + ((double)equal + 1) / 2;
+}
+
+double rank_correlation(const double *a, const double *b, size_t n)
+{
+	double mean = ((double)n + 1) / 2, both = 0, of_a = 0, of_b = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		double x = rank_of(a, n, i) - mean, y = rank_of(b, n, i) - mean;
+
+		both += x * y;
+		of_a += x * x;
+		of_b += y * y;
+	}
+	return both / sqrt(of_a * of_b);
+}

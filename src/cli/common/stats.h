@@ -49,4 +49,8 @@ bool intervals_differ(struct interval a, struct interval b);
 /* a / b, for positive ones: from the least it may be to the most. */
 struct interval interval_ratio(struct interval a, struct interval b);
 
+/* How well two rankings of the same n agree: from 1, alike, to -1, the one is the other
+ * turned round (Spearman); NAN if all are equal in one of them. */
+double rank_correlation(const double *a, const double *b, size_t n);
+
 #endif /* PAWL_CLI_STATS_H */

@@ -23,7 +23,7 @@ struct preset {
 	const char *machine, *locks; /* NULL: the default, all */
 	struct numbers threads;	     /* none: the default */
 	int cs, ncs, episodes;
-	bool private_data, explicit_face, placements, papers;
+	bool private_data, explicit_face, placements, papers, validate;
 };
 
 struct request {

@@ -5,8 +5,10 @@
 #include "cli/common/locks.h"
 #include "cli/common/options.h"
 #include "cli/common/output.h"
+#include "cli/sim/measure.h"
 #include "cli/sim/papers.h"
 #include "cli/sim/request.h"
+#include "cli/sim/validate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +65,12 @@ static const struct preset presets[] = {
 	 .about = "what the papers publish, against what is simulated",
 	 .episodes = 2000,
 	 .papers = true},
+	{.name = "validate",
+	 .about = "this machine, two threads: predicted against measured",
+	 .threads = {1, {MEASURE_THREADS}},
+	 .cs = 1,
+	 .episodes = 20000,
+	 .validate = true},
 };
 
 enum { PRESETS = sizeof(presets) / sizeof(presets[0]) };
@@ -214,10 +222,13 @@ static void fill_in(struct request *request)
 	int cpus;
 	size_t i;
 
-	if (request->machine_name == NULL)
-		request->machine_name = preset->machine != NULL ? preset->machine
-								: "intel-x5-2";
-	load_machine(&request->machine, request->machine_name);
+	if (request->preset->validate)
+		validate_prepare(request);
+	else
+		load_machine(&request->machine,
+			     request->machine_name != NULL ? request->machine_name
+			     : preset->machine != NULL	   ? preset->machine
+							   : "intel-x5-2");
 	if (request->changes != NULL)
 		each_item("set", request->changes, request_change, &request->machine);
 	if (request->protocol != UNSET)
@@ -342,13 +353,14 @@ int sim_main(int argc, char **argv)
 			"\n"
 			"Presets: max, moderate (MutexBench), table2 (misses in an "
 			"episode), multiwait,\n"
-			"diameter, ring, readers, numa, papers. docs/simulation.md "
-			"explains "
-			"them. Locks: "
-			"those that spin,\n"
-			"as here every thread has a CPU, and mutex, whose sleeps are "
-			"delays. Ctrl-C ends\n"
-			"the simulation and reports what there is.",
+			"diameter, ring, readers, numa, papers, validate (predicts this "
+			"machine "
+			"from a few\n"
+			"latencies, and measures it). docs/simulation.md explains them. "
+			"Locks: those that\n"
+			"spin, as here every thread has a CPU, and mutex, whose sleeps "
+			"are delays. Ctrl-C\n"
+			"ends the simulation and reports what there is.",
 		.options = options,
 	};
 	struct cell *cells;
@@ -364,8 +376,10 @@ int sim_main(int argc, char **argv)
 	if (request.preset->papers)
 		return request.sensitivity ? papers_sensitivity(&request)
 					   : papers_main(&request);
-	cells = cells_make(&request, &count);
 	catch_interrupt();
+	if (request.preset->validate)
+		return validate_main(&request, argc, argv);
+	cells = cells_make(&request, &count);
 	fprintf(stderr, "%s: %zu locks, %zu thread counts, %d runs of %d episodes\n",
 		request.machine.name, request.locks.count, request.threads.count,
 		request.runs, request.episodes);
