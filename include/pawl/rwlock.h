@@ -297,16 +297,48 @@ static inline int pawl_rwlock_read_timedlock(struct pawl_rwlock *l, int clock,
 	return error;
 }
 
+/* Sets the gate free. */
+static inline void pawl_rwlock_free_gate_(struct pawl_rwlock *l)
+{
+	pawl_store_release(&l->gate.word, 0); /* [U] */
+	if (pawl_parked_near_(&l->gate))
+		pawl_rwlock_wake_gate_(l);
+}
+
 /* Lets go of the gate. */
 static inline void pawl_rwlock_open_(struct pawl_rwlock *l)
 {
 	/* Relaxed: I2 of mutex.h allows for one unlock that misses it. */
-	if (__builtin_expect(pawl_load_relaxed(&l->gate.due) != 0, false) &&
-	    pawl_mutex_hand_over_(&l->gate))
-		return;
-	pawl_store_release(&l->gate.word, 0); /* [U] */
-	if (pawl_parked_near_(&l->gate))
-		pawl_rwlock_wake_gate_(l);
+	if (__builtin_expect(pawl_load_relaxed(&l->gate.due) == 0, true) ||
+	    !pawl_mutex_hand_over_(&l->gate))
+		pawl_rwlock_free_gate_(l);
+}
+
+/* Ends a read that one's own slot announces. */
+static inline void pawl_rwlock_leave_slot_(struct pawl_rwlock *l, pawl_atomic64 *slot)
+{
+	pawl_store_release(slot, 0); /* [R] */
+	if (pawl_parked_near_(l))
+		pawl_rwlock_wake_writer_(l);
+}
+
+/* Of one who reads through the gate: whether somebody waits for that to end. */
+static inline bool pawl_rwlock_is_awaited_(const struct pawl_rwlock *l)
+{
+	/* Relaxed: who comes to wait now is seen by the next one here (I6), or, should
+	 * it sleep, after [U] (I7); and I2 of mutex.h. */
+	return (pawl_load_relaxed(&l->word) & PAWL_RWLOCK_WAITING) != 0 ||
+	       pawl_load_relaxed(&l->gate.due) != 0;
+}
+
+/* Ends such a read. */
+static inline void pawl_rwlock_leave_reading_(struct pawl_rwlock *l)
+{
+	/* Relaxed: as there. */
+	if (__builtin_expect((pawl_load_relaxed(&l->word) & PAWL_RWLOCK_WAITING) != 0,
+			     false))
+		pawl_rwlock_let_in_(l);
+	pawl_rwlock_open_(l);
 }
 
 /* Ends a read of this thread. */
@@ -318,21 +350,13 @@ static inline void pawl_rwlock_read_unlock(struct pawl_rwlock *l) PAWL_RELEASES_
 	pawl_note_releasing(l);
 	pawl_note_begin(l);
 	if (__builtin_expect(seen == pawl_address(l), true)) {
-		pawl_store_release(slot, 0); /* [R] */
-		if (pawl_parked_near_(l))
-			pawl_rwlock_wake_writer_(l);
+		pawl_rwlock_leave_slot_(l, slot);
 	} else if (__builtin_expect(pawl_rwlock_has_gate_(l), true)) {
 		/* Code of before put a gated read into its record, too. */
 		if (__builtin_expect(seen == (pawl_address(l) | PAWL_RWLOCK_GATED),
 				     false))
 			pawl_store_release(slot, 0); /* [R] */
-		/* Relaxed: who comes to wait now is seen by the next one here (I6),
-		 * or, should it sleep, after [U] (I7). */
-		if (__builtin_expect(
-			    (pawl_load_relaxed(&l->word) & PAWL_RWLOCK_WAITING) != 0,
-			    false))
-			pawl_rwlock_let_in_(l);
-		pawl_rwlock_open_(l);
+		pawl_rwlock_leave_reading_(l);
 	} else {
 		pawl_rwlock_read_end_(l);
 	}

@@ -50,7 +50,7 @@
  *                         the head that was woken has not got a CPU yet
  *   PAWL_MUTEX_WATCHED    how many unlocks are counted for those who poll
  *   PAWL_RWLOCK_NAPS      how often a reader dozes, each time twice as long, before
- *                         it asks for its turn
+ *                         it asks for its turn; or once, as long as all that
  *   PAWL_RWLOCK_LOOK      of so many reads of locks that are not biased, a thread looks
  *                         once whether they should be
  *   PAWL_RWLOCK_QUIET     so many such looks, between which nobody wrote, make a lock

@@ -218,105 +218,151 @@ static int end_profiled(pthread_rwlock_t *rwlock, enum profile_kind kind, int er
 
 /* The functions themselves. */
 
-EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *rwlock)
+/*
+ * The three calls that all programs use have a path of their own for a lock that is ours
+ * while nobody counts; the rest is in functions that are not inlined, so that a reader's
+ * path has no register to save. A reader need not look first whether it writes: if so it
+ * finds neither a form nor the gate free.
+ */
+
+static __attribute__((noinline)) int read_slowly(struct rwlock *rw,
+						 pawl_atomic64 *announced)
+{
+	if (announced == NULL && is_mine(rw))
+		return EDEADLK;
+	pawl_rwlock_read_slow_(&rw->plain, announced);
+	return 0;
+}
+
+static __attribute__((noinline)) int read_any(pthread_rwlock_t *rwlock, const void *site)
 {
 	struct rwlock *rw = ours(rwlock);
 
-	if (is_plain(rw)) {
-		if (is_mine(rw))
-			return EDEADLK;
-		pawl_rwlock_read_lock(&rw->plain);
-		return 0;
-	}
 	if (unlikely(profile_on)) {
-		if (try_profiled(rwlock, PROFILE_READ, SITE))
+		if (try_profiled(rwlock, PROFILE_READ, site))
 			return 0;
 		return end_profiled(rwlock, PROFILE_READ,
 				    is_foreign(rwlock) ? glibc()->rwlock_rdlock(rwlock)
-						       : read_until(rw, NULL, SITE),
-				    SITE);
+						       : read_until(rw, NULL, site),
+				    site);
 	}
 	if (is_foreign(rwlock))
 		return glibc()->rwlock_rdlock(rwlock);
-	return read_until(rw, NULL, SITE);
+	return read_until(rw, NULL, site);
+}
+
+EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *rwlock)
+{
+	struct rwlock *rw = ours(rwlock);
+	pawl_atomic64 *announced;
+
+	if (!is_plain(rw))
+		return read_any(rwlock, SITE);
+	if (unlikely(!pawl_rwlock_read_fast_(&rw->plain, &announced)))
+		return read_slowly(rw, announced);
+	return 0;
+}
+
+static __attribute__((noinline)) int write_any(pthread_rwlock_t *rwlock, const void *site)
+{
+	struct rwlock *rw = ours(rwlock);
+
+	if (unlikely(profile_on)) {
+		if (try_profiled(rwlock, PROFILE_WRITE, site))
+			return 0;
+		return end_profiled(rwlock, PROFILE_WRITE,
+				    is_foreign(rwlock) ? glibc()->rwlock_wrlock(rwlock)
+						       : write_until(rw, NULL, site),
+				    site);
+	}
+	if (is_foreign(rwlock))
+		return glibc()->rwlock_wrlock(rwlock);
+	return write_until(rw, NULL, site);
 }
 
 EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *rwlock)
 {
 	struct rwlock *rw = ours(rwlock);
 
-	if (is_plain(rw)) {
-		if (is_mine(rw))
-			return EDEADLK;
-		pawl_rwlock_write_lock(&rw->plain);
-		rw->writer = my_id();
-		return 0;
-	}
-	if (unlikely(profile_on)) {
-		if (try_profiled(rwlock, PROFILE_WRITE, SITE))
-			return 0;
-		return end_profiled(rwlock, PROFILE_WRITE,
-				    is_foreign(rwlock) ? glibc()->rwlock_wrlock(rwlock)
-						       : write_until(rw, NULL, SITE),
-				    SITE);
-	}
-	if (is_foreign(rwlock))
-		return glibc()->rwlock_wrlock(rwlock);
-	return write_until(rw, NULL, SITE);
-}
-
-/* Whether this thread reads rw once, as is seen where one looks first. */
-static inline bool reads_at_home(const struct rwlock *rw)
-{
-	const struct pawl_reads *mine = pawl_self()->reads;
-	uint64_t seen;
-
-	if (unlikely(mine == NULL))
-		return false;
-	/* Relaxed: our own. */
-	seen = pawl_load_relaxed(&mine->slots[pawl_rwlock_home_(&rw->plain)]);
-	return likely(seen == pawl_address(&rw->plain)) ||
-	       pawl_rwlock_has_gate_(&rw->plain);
-}
-
-/* glibc counts readers, and cannot tell one from another: who does not read ends
- * somebody else's read. If nobody reads, nothing happens. */
-static __attribute__((noinline)) int unlock_elsewhere(struct rwlock *rw)
-{
-	if (pawl_rwlock_reads(&rw->plain))
-		pawl_rwlock_read_unlock(&rw->plain);
-	else
-		pawl_rwlock_end_other(&rw->plain);
+	if (!is_plain(rw))
+		return write_any(rwlock, SITE);
+	if (is_mine(rw))
+		return EDEADLK;
+	pawl_rwlock_write_lock(&rw->plain);
+	rw->writer = my_id();
 	return 0;
 }
 
-static inline int unlock(pthread_rwlock_t *rwlock)
+/* Of a lock that is ours, whoever has it. glibc counts readers, and cannot tell one from
+ * another: who does not read ends somebody else's read. If nobody reads, nothing
+ * happens. */
+static __attribute__((noinline)) int unlock_ours(struct rwlock *rw)
 {
-	struct rwlock *rw = ours(rwlock);
-
-	if (!is_plain(rw) && is_foreign(rwlock))
-		return glibc()->rwlock_unlock(rwlock);
 	if (rw->writer != 0) {
 		rw->writer = 0;
 		pawl_rwlock_write_unlock(&rw->plain);
-		return 0;
+	} else if (pawl_rwlock_reads(&rw->plain)) {
+		pawl_rwlock_read_unlock(&rw->plain);
+	} else {
+		pawl_rwlock_end_other(&rw->plain);
 	}
-	if (unlikely(!reads_at_home(rw)))
-		return unlock_elsewhere(rw);
-	pawl_rwlock_read_unlock(&rw->plain);
 	return 0;
+}
+
+static __attribute__((noinline)) int unlock_any(pthread_rwlock_t *rwlock,
+						const void *site)
+{
+	int error;
+
+	if (unlikely(profile_on))
+		profile_leaves(rwlock, 0, site);
+	error = is_foreign(rwlock) ? glibc()->rwlock_unlock(rwlock)
+				   : unlock_ours(ours(rwlock));
+	if (unlikely(profile_on))
+		profile_left();
+	return error;
+}
+
+static __attribute__((noinline)) int unlock_awaited(struct rwlock *rw)
+{
+	pawl_rwlock_leave_reading_(&rw->plain);
+	return 0;
+}
+
+/* The slot that says that this thread reads rw once, if that is where one looks first. */
+static inline pawl_atomic64 *slot_at_home(const struct rwlock *rw)
+{
+	struct pawl_reads *mine = pawl_self()->reads;
+	pawl_atomic64 *slot;
+
+	if (unlikely(mine == NULL))
+		return NULL;
+	slot = &mine->slots[pawl_rwlock_home_(&rw->plain)];
+	/* Relaxed: our own. */
+	return likely(pawl_load_relaxed(slot) == pawl_address(&rw->plain)) ? slot : NULL;
 }
 
 EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *rwlock)
 {
-	int error;
+	struct rwlock *rw = ours(rwlock);
+	pawl_atomic64 *slot;
 
-	if (likely(!profile_on))
-		return unlock(rwlock);
-	profile_leaves(rwlock, 0, SITE);
-	error = unlock(rwlock);
-	profile_left();
-	return error;
+	if (!is_plain(rw))
+		return unlock_any(rwlock, SITE);
+	/* Who has the gate to read, and once, has nothing in its record. The gate comes
+	 * first: a lock with a form costs a comparison more, one without spares a chain
+	 * of two loads. */
+	if (pawl_rwlock_has_gate_(&rw->plain)) {
+		if (unlikely(pawl_rwlock_is_awaited_(&rw->plain)))
+			return unlock_awaited(rw);
+		pawl_rwlock_free_gate_(&rw->plain);
+		return 0;
+	}
+	slot = slot_at_home(rw);
+	if (unlikely(slot == NULL))
+		return unlock_ours(rw);
+	pawl_rwlock_leave_slot_(&rw->plain, slot);
+	return 0;
 }
 
 EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t *rwlock)

@@ -17,11 +17,7 @@
 
 #include <pawl/runtime.h>
 
-enum {
-	KEPT_NS = 1000, /* that a short section takes, and looking at records */
-	FIRST_NAP =
-		5 /* doublings: of one who waits while others come and go all the time */
-};
+enum { KEPT_NS = 1000 }; /* that a short section takes, and looking at records */
 
 /* What this thread reads. */
 
@@ -396,20 +392,23 @@ static int queue(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
 
 /* Polls, dozes, polls, as long as that may help; EBUSY if it did not. Who waits for a
  * thread that is not running had better not keep the CPU from it: it only glances. Who
- * saw the lock change hands all the time dozes for longer: it would only disturb. */
+ * saw the lock change hands all the time dozes once, and for long: it would only
+ * disturb. */
 static int poll_and_doze(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
 {
-	uint64_t rest = pawl_wake_cost();
+	uint64_t rest = pawl_wake_cost(), nap = rest;
+	int naps = PAWL_RWLOCK_NAPS;
 	bool stalled = false;
-	int naps = 0;
 
 	if (poll(l, rest / (pawl_mutex_has_queue(&l->gate) ? 4 : 1), &stalled))
 		return 0;
 	/* Relaxed: a hint. */
-	if (!stalled && !is_writers(pawl_load_relaxed(&l->gate.word)))
-		naps = FIRST_NAP;
-	for (; naps < PAWL_RWLOCK_NAPS; naps++) {
-		if (pawl_rwlock_doze(rest << naps, deadline))
+	if (!stalled && !is_writers(pawl_load_relaxed(&l->gate.word))) {
+		nap <<= naps;
+		naps = naps != 0;
+	}
+	for (; naps > 0; naps--, nap *= 2) {
+		if (pawl_rwlock_doze(nap, deadline))
 			return ETIMEDOUT;
 		if (stalled ? enter(l, false) : poll(l, rest / 2, &stalled))
 			return 0;
