@@ -553,7 +553,9 @@ bool pawl_shards_frozen(struct pawl_shards *p, uint64_t ns, void (*look)(void *a
 		closed = close_all(p, until);
 		if (closed)
 			look(argument);
-	} while (closed && pawl_load_acquire(&p->births) != births); /* [M] */
+		/* Relaxed: whose work a look has seen, by acquires, his shard's birth is
+		 * seen here; and a change makes for another turn. */
+	} while (closed && pawl_load_relaxed(&p->births) != births);
 	tidy_up(p);
 	end_keeping(p);
 	return closed;

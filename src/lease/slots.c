@@ -41,8 +41,9 @@ static void drain(struct pawl_shard *shard, void *owner)
 		uint64_t top;
 
 		do
-			head = pawl_load_acquire(&s->state); /* [G] */
-		while (!pawl_cas_acquire(&s->state, head,    /* [G] */
+			head = pawl_load_relaxed(
+				&s->state);		  /* Relaxed: the swap checks. */
+		while (!pawl_cas_acquire(&s->state, head, /* [G] */
 					 (head | (PAWL_SLOTS_TAG - 1)) + 1));
 		pawl_note_acquired(&s->state);
 		/* Relaxed: the list is ours now. */
