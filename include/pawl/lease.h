@@ -129,6 +129,7 @@ struct pawl_lease_handle {
 	uint32_t id;			   /* what lease words call it */
 	uint32_t slot;			   /* *home, if the thread has no CPU id */
 	bool fenced;
+	volatile bool keeping; /* its owner keeps house: see lease/shards.c */
 	struct pawl_lease_handle *free_next;
 	struct pawl_lease *stuck; /* what it was inside of when another thread forked */
 	__attribute__((aligned(64))) pawl_atomic64 counts[PAWL_LEASE_COUNTS];

@@ -38,7 +38,7 @@
  * Order      exit's release is lease.h's; it pairs with the next enter. A shared
  *            shard orders what its user's own atomics order.
  * Lifetime   destroy it when nobody is inside, nor will be.
- * Checked    tests/shards/.
+ * Checked    pawl check slots; tests/shards/.
  */
 #ifndef PAWL_SHARDS_H
 #define PAWL_SHARDS_H

@@ -27,7 +27,7 @@
  *       slots held at a time + PAWL_SLOTS_CACHE for each shard that was in use
  *       + 64 for each thread that was in a slow path then (4096 if in each_idle).
  *   I3  A section that is cut short (its thread dies) loses no slot but those it
- *       was moving to the depot, and gives none out twice: count comes last when
+ *       was moving to the depot or from there, and gives none out twice: count comes last when
  *       a slot is put, and first when slots are taken away.
  *
  * Order      [P] pairs with [G]: who gets a slot sees what its last holder did.
@@ -35,7 +35,7 @@
  *            [P] before it. [C] keeps count behind the slot (I3); the lease orders
  *            both for others.
  * Lifetime   destroy it when nobody uses it.
- * Checked    tests/shards/.
+ * Checked    pawl check slots; tests/shards/.
  */
 #ifndef PAWL_SLOTS_H
 #define PAWL_SLOTS_H
@@ -242,7 +242,8 @@ static inline void pawl_slots_put_leased_(struct pawl_slots *a, uint32_t slot)
  * one by one while it looked. Makes system calls in slow paths only. It waits for
  * nobody while there are slots in reach; then for those who are in the middle of a
  * get, a put or a trim, PAWL_SLOTS_PATIENCE_MS at most: what a thread has that is
- * stopped there for longer counts as held. In a signal handler that interrupted a
+ * stopped there for longer counts as held, and so, of ATOMIC, do slots that another
+ * thread's get moves from the depot to a list. In a signal handler that interrupted a
  * get, a put or a trim of its own thread only slots in the depot are in reach.
  */
 static inline uint32_t pawl_slots_get(struct pawl_slots *a)

@@ -28,6 +28,7 @@ const struct checked_object checked_objects[] = {
 	{&handle_types[0], handle_scenarios},
 	{&lease_types[0], lease_scenarios},
 	{&shared_types[0], shared_scenarios},
+	{&slots_types[0], slots_scenarios},
 	{NULL, NULL},
 };
 

@@ -105,6 +105,8 @@ extern const struct lock_type semaphore_types[];
 extern const struct scenario semaphore_scenarios[];
 extern const struct lock_type shared_types[];
 extern const struct scenario shared_scenarios[];
+extern const struct lock_type slots_types[];
+extern const struct scenario slots_scenarios[];
 
 /* The n-th scenario of such an object or, if it is none, of all locks; NULL when
  * there are no more. */

@@ -71,14 +71,14 @@ static size_t take_from(struct pawl_slots *a, uint64_t word, uint32_t *slots, si
 	uint64_t seen, mine;
 
 	do {
-		/* Relaxed: the swap checks, and clear_summary looks again. */
-		seen = pawl_load_relaxed(&a->words[word]);
+		/* The swap checks, and clear_summary looks again. */
+		seen = pawl_load_acquire(&a->words[word]); /* [E] */
 		if (seen == 0) {
 			clear_summary(a, word);
 			return 0;
 		}
 		mine = lowest(seen, n);
-	} while (!pawl_cas_acquire(&a->words[word], seen, seen & ~mine)); /* [G] */
+	} while (!pawl_cas_acq_rel(&a->words[word], seen, seen & ~mine)); /* [G] */
 	pawl_note_acquired(&a->words[word]);
 	return slots_of(word, mine, slots);
 }

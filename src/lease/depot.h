@@ -13,6 +13,8 @@
  * looks at the summary, who clears a summary bit then looks at the word, and not both miss
  * the other (I2). [G] pairs with [S]: who gets a slot sees what was done by who put it
  * back. [M] pairs with itself: who counts a word as made sees its new slots here.
+ * [E] pairs with [G], and [T] then with [L] of lease/slots.c: who finds nothing here sees
+ * what those did before who took the last slots.
  */
 #ifndef PAWL_LEASE_DEPOT_H
 #define PAWL_LEASE_DEPOT_H

@@ -115,6 +115,7 @@ struct pawl_lease_handle *pawl_lease_self_slow_(void)
 		pawl_note_acquired(table.chunks[h->id / CHUNK]);
 		pawl_note_acquired(h);
 		pawl_lease_bind(h);
+		h->keeping = false; /* the last owner's, who ended at it */
 		/* Relaxed: nobody else looks at it, but under the lock. */
 		pawl_store_relaxed(&h->claim, pawl_lease_closed() ? PAWL_LEASE_NO_CLAIM
 								  : claim_of(h));

@@ -272,12 +272,10 @@ static void tidy_up(struct pawl_shards *p)
 
 /* A signal handler must not keep house while its thread does, or is inside: it
  * would wait for the thread it interrupted. */
-static __thread volatile bool keeping __attribute__((tls_model("initial-exec")));
-
-static bool may_keep(void)
+static bool may_keep(const struct pawl_lease_handle *h)
 {
 	/* Relaxed: our own thread's. */
-	return !keeping && pawl_load_relaxed(&pawl_lease_self()->flag) == 0;
+	return !h->keeping && pawl_load_relaxed(&h->flag) == 0;
 }
 
 /* False: somebody else is keeper, or we should not be. */
@@ -286,12 +284,13 @@ static bool begin_keeping(struct pawl_shards *p)
 	/* Relaxed: the swap orders the keeper. */
 	uint64_t was = pawl_load_relaxed(&p->keeper);
 	uint64_t now = 2 * pawl_lease_generation + 1;
+	struct pawl_lease_handle *h = pawl_lease_self();
 
-	if (was == now || !may_keep())
+	if (was == now || !may_keep(h))
 		return false;
-	keeping = true;
+	h->keeping = true;
 	if (!pawl_cas_acquire(&p->keeper, was, now)) { /* [K] */
-		keeping = false;
+		h->keeping = false;
 		return false;
 	}
 	if (was / 2 != pawl_lease_generation)
@@ -302,7 +301,7 @@ static bool begin_keeping(struct pawl_shards *p)
 static void end_keeping(struct pawl_shards *p)
 {
 	pawl_store_release(&p->keeper, 2 * pawl_lease_generation); /* [E] */
-	keeping = false;
+	pawl_lease_self()->keeping = false;
 }
 
 /* Relaxed: whether it moves is all we ask. A shared shard's data begins, by
@@ -485,7 +484,7 @@ int pawl_shards_reclaim(struct pawl_shards *p)
 
 	if (p->plan.drain == NULL)
 		return ENOTSUP;
-	if (!may_keep())
+	if (!may_keep(pawl_lease_self()))
 		return EDEADLK;
 	if (!begin_keeping(p))
 		return EBUSY;
@@ -554,7 +553,9 @@ bool pawl_shards_frozen(struct pawl_shards *p, uint64_t ns, void (*look)(void *a
 		closed = close_all(p, until);
 		if (closed)
 			look(argument);
-	} while (closed && pawl_load_acquire(&p->births) != births); /* [M] */
+		/* Relaxed: whose work a look has seen, by acquires, his shard's birth is
+		 * seen here; and a change makes for another turn. */
+	} while (closed && pawl_load_relaxed(&p->births) != births);
 	tidy_up(p);
 	end_keeping(p);
 	return closed;

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The slow paths of slots.h: between shards and depot. */
+/*
+ * The slow paths of slots.h: between shards and depot.
+ *
+ * Order: [L] pairs with [G] and [S] of lease/depot.c: who finds the depot empty sees the
+ * shards in use that its last slots have gone to, or those inside who took them.
+ */
 #include "lease/depot.h"
 #include "lease/leases.h"
 #include "os/os.h"
@@ -36,8 +41,9 @@ static void drain(struct pawl_shard *shard, void *owner)
 		uint64_t top;
 
 		do
-			head = pawl_load_acquire(&s->state); /* [G] */
-		while (!pawl_cas_acquire(&s->state, head,    /* [G] */
+			head = pawl_load_relaxed(
+				&s->state);		  /* Relaxed: the swap checks. */
+		while (!pawl_cas_acquire(&s->state, head, /* [G] */
 					 (head | (PAWL_SLOTS_TAG - 1)) + 1));
 		pawl_note_acquired(&s->state);
 		/* Relaxed: the list is ours now. */
@@ -107,18 +113,15 @@ static enum pawl_lease_result begin_trim(struct pawl_slots *a,
 	return PAWL_LEASE_OK;
 }
 
-/* Takes from the depot; *sure is false if somebody has taken slots from it that he
- * does not keep. */
+/* Takes from the depot; *sure becomes false if somebody has taken slots from it to trim
+ * them. */
 static size_t take_untrimmed(struct pawl_slots *a, uint32_t *slots, size_t n, bool *sure)
 {
 	struct pawl_lease_handle *h = pawl_lease_self();
 	enum pawl_lease_result result = begin_trim(a, h);
-	/* First: who completes it later has shown what he put there. In the child of a
-	 * fork nobody may be left to complete it. */
-	bool complete = pawl_depot_complete(a) || torn();
 	size_t taken = pawl_depot_take(a, slots, n);
 
-	*sure = result == PAWL_LEASE_OK && complete;
+	*sure &= result == PAWL_LEASE_OK;
 	if (result == PAWL_LEASE_OK)
 		pawl_lease_release(&a->trim, h);
 	return taken;
@@ -160,10 +163,14 @@ static size_t take_from_shards(struct pawl_slots *a, uint32_t *slots, size_t n)
 		/* Relaxed, here and below: whether we drained some ourselves; of
 		 * others, a hint. */
 		uint64_t moved = pawl_load_relaxed(&a->moved);
-		int error = pawl_shards_reclaim(&a->shards);
-		bool sure;
+		/* Before the shards and the depot: who completes it later shows where his
+		 * slots are. In the child of a fork nobody may be left to complete it. */
+		bool sure = pawl_depot_complete(a) || torn();
 		size_t taken;
+		int error;
 
+		pawl_acquire_fence(); /* [L] */
+		error = pawl_shards_reclaim(&a->shards);
 		if (torn())
 			pawl_depot_mend(a);
 		taken = take_untrimmed(a, slots, n, &sure);
@@ -224,6 +231,9 @@ static uint32_t get_slowly(struct pawl_slots *a, struct pawl_slots_shard *s,
 	if (s != NULL) {
 		size_t i;
 
+		/* Before slots come in for which others look. Relaxed: as in exit. */
+		if (pawl_load_relaxed(&s->base.used) == 0)
+			pawl_shards_note_use_(&a->shards, &s->base);
 		/* Inside, so that a fork waits until all have arrived. */
 		n = pawl_depot_take(a, slots, PAWL_SLOTS_BATCH);
 		for (i = 1; i < n; i++)

@@ -41,6 +41,10 @@ rwlock) sources="sync/rwlock sync/rwlock_write sync/mutex sync/mutex_poll sleep/
 reads) sources=sync/readers ;;
 lease | handle) sources="lease/lease lease/handle life/exit" ;;
 shared) sources="shared/lock shared/agents" ;;
+slots)
+	sources="lease/depot lease/shards lease/slots"
+	flags="$flags -include $root/sim/check/slots_names.h"
+	;;
 *) sources= ;;
 esac
 for source in $sources; do

@@ -171,4 +171,32 @@
 #define pawl_shared_mutex_unlock     sim_shared_mutex_unlock
 #define pawl_shared_mutex_consistent sim_shared_mutex_consistent
 
+/* What sim/check/slots_names.h is included in front of. */
+#define pawl_slots_create	  sim_slots_create
+#define pawl_slots_destroy	  sim_slots_destroy
+#define pawl_slots_get_batch	  sim_slots_get_batch
+#define pawl_slots_put_batch	  sim_slots_put_batch
+#define pawl_slots_peak		  sim_slots_peak
+#define pawl_slots_each_idle	  sim_slots_each_idle
+#define pawl_slots_get_slow_	  sim_slots_get_slow
+#define pawl_slots_put_slow_	  sim_slots_put_slow
+#define pawl_slots_get_otherwise_ sim_slots_get_otherwise
+#define pawl_slots_put_otherwise_ sim_slots_put_otherwise
+#define pawl_shards_create	  sim_shards_create
+#define pawl_shards_destroy	  sim_shards_destroy
+#define pawl_shards_maintain	  sim_shards_maintain
+#define pawl_shards_tick	  sim_shards_tick
+#define pawl_shards_reclaim	  sim_shards_reclaim
+#define pawl_shards_frozen	  sim_shards_frozen
+#define pawl_shards_get_stats	  sim_shards_get_stats
+#define pawl_shards_used	  sim_shards_used
+#define pawl_shards_contended	  sim_shards_contended
+#define pawl_shards_begin_slow_	  sim_shards_begin_slow
+#define pawl_shards_enter_slow_	  sim_shards_enter_slow
+#define pawl_shards_note_use_	  sim_shards_note_use
+#define pawl_shards_exit_shared	  sim_shards_exit_shared
+#define pawl_lease_ids		  sim_lease_ids
+#define pawl_lease_get_stats	  sim_lease_get_stats
+#define pawl_os_release		  sim_os_release
+
 #endif /* PAWL_BACKEND_NAMES_H */
