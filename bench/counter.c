@@ -84,6 +84,20 @@ static void rseq_loop(void *member)
 	me->episodes.count = count;
 }
 
+/* As rseq, with the array behind a pointer, as pawl's counters have theirs. */
+static struct line *behind = lines;
+
+static void rseq_pointer_loop(void *member)
+{
+	struct adder *me = member;
+	uint64_t count = 0;
+
+	do
+		rseq_add(*(struct line *volatile *)&behind, sizeof(lines[0]), 1);
+	while (episode_again(&me->episodes, &count));
+	me->episodes.count = count;
+}
+
 static void pawl_loop(void *member)
 {
 	struct adder *me = member;
@@ -108,9 +122,11 @@ static const struct variant variants[] = {
 	{{.name = "add", .loop = add_loop}, PAWL_SHARDS_LEASED},
 	{{.name = "cpu-add", .loop = cpu_add_loop}, PAWL_SHARDS_LEASED},
 	{{.name = "thread", .loop = thread_loop}, PAWL_SHARDS_LEASED},
-	{{.name = "rseq", .loop = rseq_loop}, PAWL_SHARDS_LEASED}, /* if there is one */
+	/* The rest if there is rseq. */
+	{{.name = "rseq", .loop = rseq_loop}, PAWL_SHARDS_LEASED},
+	{{.name = "rseq-pointer", .loop = rseq_pointer_loop}, PAWL_SHARDS_LEASED},
 };
-enum { VARIANTS = sizeof(variants) / sizeof(variants[0]) };
+enum { VARIANTS = sizeof(variants) / sizeof(variants[0]), BY_RSEQ = 2 };
 
 static const struct bench_subject *subjects[VARIANTS + 1];
 
@@ -118,7 +134,7 @@ __attribute__((constructor)) static void list_subjects(void)
 {
 	size_t i;
 
-	for (i = 0; i < (size_t)VARIANTS - !rseq_there(LINES); i++)
+	for (i = 0; i < (size_t)VARIANTS - (rseq_there(LINES) ? 0 : BY_RSEQ); i++)
 		subjects[i] = &variants[i].subject;
 }
 
