@@ -477,7 +477,7 @@ const struct scenario rwlock_scenarios[] = {
 	{"exit", "a reader goes away after its unlock", 2, 2, 1, 1, always, passes,
 	 biased, exits, finished, 0, false, false},
 	{"downgrade", "a writer goes on as a reader, another writes", 2, 2, 1, 1, always,
-	 passes, biased, downgrades, finished, 0, false, false, .takes_minutes = true},
+	 passes, biased, downgrades, finished, 0, false, false},
 	{"refused", "without membarrier", 2, 2, 1, 1, always, passes, growing, one_writes,
 	 never_biased, 0, true, false, .takes_minutes = true},
 	{"refused-growing", "the same, and a reader comes back", 2, 2, 1, 1, always,

@@ -46,8 +46,9 @@ bool pawl_rwlock_sleep(struct pawl_sleeper *me, bool sure,
 	struct pawl_deadline soon = pawl_deadline_in(UNSURE_NS);
 	bool told = pawl_sleep_queued(me, sure ? deadline : &soon);
 
-	/* Relaxed: the caller looks again, with the order it needs. */
-	(void)pawl_cas_relaxed(&me->state, SLEEPER_WOKEN, SLEEPER_WAITING);
+	/* Acquiring: others may have told us since, for another reason, and will not wake
+	 * us for it; the caller looks again, and must see it. */
+	(void)pawl_cas_acquire(&me->state, SLEEPER_WOKEN, SLEEPER_WAITING); /* [W] */
 	return told || deadline == NULL || (!sure && pawl_os_until(deadline) != 0);
 }
 
