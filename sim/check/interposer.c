@@ -311,18 +311,8 @@ const struct lock_type interposer_types[] = {
 	{.name = NULL},
 };
 
-#define SCENARIO(called, is, count, makes, does, ends, ...)                             \
-	{                                                                               \
-		.name = called, .what = is, .least_threads = count,                     \
-		.only_threads = count, .only_episodes = 1, .waiting_slots = 1,          \
-		.applies = always, .expected = passes, .set_up = makes, .thread = does, \
-		.finished = ends, .sight_names = sight_names, .sights = __VA_ARGS__     \
-	}
-#define TWO(called, is, ...)   SCENARIO(called, is, 2, __VA_ARGS__)
-#define THREE(called, is, ...) SCENARIO(called, is, 3, __VA_ARGS__)
-#define TWO_SEEN(...)	       /* see sim_sleep_sees */ TWO(__VA_ARGS__, .sleep_sees = true)
-#define TWO_LONG(...)	       TWO_SEEN(__VA_ARGS__, .takes_minutes = true)
-#define SIGHT(what)	       ((uint64_t)1 << SAW_##what)
+#define TWO_SEEN(...) /* see sim_sleep_sees */ TWO(__VA_ARGS__, .sleep_sees = true)
+#define TWO_LONG(...) TWO_SEEN(__VA_ARGS__, .takes_minutes = true)
 
 const struct scenario interposer_scenarios[] = {
 	TWO("normal", "a mutex of the interposer's, locked in all ways", set_up_normal,

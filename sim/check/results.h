@@ -21,4 +21,17 @@ static inline void expect(const char *call, int result, int expected)
 			     expected);
 }
 
+/* One of these, for so many threads that come once; behind `ends` the sights that it must
+ * show, each by its SIGHT, and what else is to be said of it. */
+#define SCENARIO(called, is, count, makes, does, ends, ...)                             \
+	{                                                                               \
+		.name = called, .what = is, .least_threads = count,                     \
+		.only_threads = count, .only_episodes = 1, .waiting_slots = 1,          \
+		.applies = always, .expected = passes, .set_up = makes, .thread = does, \
+		.finished = ends, .sight_names = sight_names, .sights = __VA_ARGS__     \
+	}
+#define TWO(called, is, ...)   SCENARIO(called, is, 2, __VA_ARGS__)
+#define THREE(called, is, ...) SCENARIO(called, is, 3, __VA_ARGS__)
+#define SIGHT(what)	       ((uint64_t)1 << SAW_##what)
+
 #endif /* CHECK_RESULTS_H */

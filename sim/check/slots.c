@@ -463,17 +463,6 @@ const struct lock_type slots_types[] = {
 	{.name = NULL},
 };
 
-#define SCENARIO(called, is, count, makes, does, ends, ...)                             \
-	{                                                                               \
-		.name = called, .what = is, .least_threads = count,                     \
-		.only_threads = count, .only_episodes = 1, .waiting_slots = 1,          \
-		.applies = always, .expected = passes, .set_up = makes, .thread = does, \
-		.finished = ends, .sight_names = sight_names, .sights = __VA_ARGS__     \
-	}
-#define TWO(called, is, ...)   SCENARIO(called, is, 2, __VA_ARGS__)
-#define THREE(called, is, ...) SCENARIO(called, is, 3, __VA_ARGS__)
-#define SIGHT(what)	       ((uint64_t)1 << SAW_##what)
-
 const struct scenario slots_scenarios[] = {
 	TWO("share", "two slots for two threads, that come first", set_up_two,
 	    share_thread, all_are_there, SIGHT(DRAINED) | SIGHT(BUSY)),
