@@ -142,6 +142,46 @@ static void hostage_thread(void *argument, int thread)
 	pawl_store_release(&world->left, 1);
 }
 
+/* detour: one entry is left of the way round that a hostage makes. Two come at once; the
+ * next time they enter, since the detour is over, and each leaves again. */
+static void go_round_all_but_once(void)
+{
+	struct pawl_lease_handle *stuck = &world->handles[2], *other = &world->handles[1];
+	struct pawl_shards *shards = &world->slots.shards;
+	struct pawl_shard *s = pawl_shards_enter(shards, stuck);
+	pawl_atomic64 *count = (pawl_atomic64 *)s;
+
+	if (pawl_shards_enter(shards, other) != NULL)
+		pawl_die_("two are inside");
+	pawl_shards_exit(shards, s, stuck);
+	/* As after all entries but one; the count is in front of the shard.
+	 * Relaxed: before the release of all of it. */
+	do
+		count--;
+	while (pawl_load_relaxed(count) != PAWL_SHARDS_DETOUR);
+	pawl_store_relaxed(count, 1);
+}
+
+static void detour_thread(void *argument, int thread)
+{
+	struct pawl_lease_handle *h = begin_after(thread, go_round_all_but_once);
+	struct pawl_shards *shards = &world->slots.shards;
+	int i;
+
+	(void)argument;
+	for (i = 0; i < 2; i++) {
+		struct pawl_shard *s = pawl_shards_enter(shards, h);
+
+		if (s != NULL)
+			pawl_shards_exit(shards, s, h);
+		else if (i == 0)
+			see(SAW_SHARED);
+		else
+			explore_fail(VERDICT_ASSERTION,
+				     "thread %d is on a detour for ever", thread);
+	}
+}
+
 /* died: one ends inside its shard, before any of its writes, or does not; its shard is
  * mended by who needs the slots, of which none is in two places and none is lost. */
 static void work_and_die(struct pawl_lease_handle *h)
@@ -478,6 +518,8 @@ const struct scenario slots_scenarios[] = {
 	    all_are_there, SIGHT(BUSY)),
 	TWO("hostage", "one stays inside for as long as another needs", set_up_hostage,
 	    hostage_thread, all_are_there, SIGHT(SHARED)),
+	TWO("detour", "two threads come to the end of a detour", set_up_home,
+	    detour_thread, all_are_there, SIGHT(SHARED)),
 	TWO("died", "a thread ends inside its shard", set_up_two, died_thread,
 	    died_finished, SIGHT(RECOVERED)),
 	TWO("trim", "one has a word to itself while another needs a slot", set_up_word,

@@ -155,14 +155,16 @@ static struct pawl_shard *enter(struct pawl_shards *p, struct pawl_lease_handle 
 	/* Ends: each turn but the last has yielded, and those are counted. */
 	for (yields = 0;; yields++) {
 		/* Perhaps we came back on another CPU, where all is well. */
-		uint64_t id = pawl_cpu_now(h->home);
+		uint64_t id = pawl_cpu_now(h->home), detour;
 		struct pawl_shard *s = pawl_shards_own(p, id);
 		struct record *home = record_of(s);
 
 		*counts = home;
-		/* Relaxed here and below: see struct record. */
-		if (pawl_load_relaxed(&home->detour) > 0) {
-			count(&home->detour, (uint64_t)-1);
+		/* Relaxed here and below: see struct record. One look, so that who is
+		 * interrupted between two does not count below 0 what others ended. */
+		detour = pawl_load_relaxed(&home->detour);
+		if (detour > 0) {
+			pawl_store_relaxed(&home->detour, detour - 1);
 			return NULL;
 		}
 		count(&home->attempts, 1);
