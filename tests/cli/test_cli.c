@@ -361,7 +361,8 @@ static void json_has_context_and_every_sample(void **state)
 		assert_int_equal((int)number(result, "threads"), i < 2 ? 1 : 2);
 		assert_int_equal((int)number(result, "cs"), 2);
 		assert_int_equal((int)number(result, "ncs"), 5);
-		assert_true(number(result, "fairness") > 0 &&
+		/* 0: one of two threads may have got no CPU in so short a run. */
+		assert_true(number(result, "fairness") >= 0 &&
 			    number(result, "fairness") <= 1);
 		assert_int_equal(json_array_size(samples), 3);
 		json_array_foreach(samples, j, sample)
