@@ -38,11 +38,11 @@ struct record {
 	uint64_t idle;			   /* keeper: rounds since it moved */
 	bool closed;			   /* keeper: the lease is drained */
 
-	/* Of a home; written by the threads of its id. Relaxed throughout: counts
-	 * that steer a policy, or are shown, where a lost one does no harm. */
-	pawl_atomic64 detour;	       /* entries still to go to the shared side */
-	pawl_atomic64 attempts, grave; /* to enter, slowly; hostages of late */
-	pawl_atomic64 yields, hostages, overflows;
+	/* Of a home; written by the threads of its id. Relaxed throughout: they steer
+	 * a policy, or are shown. Of the first two a change may be lost. */
+	pawl_atomic64 detour; /* entries still to go to the shared side */
+	pawl_atomic64 grave;  /* hostages of late */
+	pawl_atomic64 attempts, yields, hostages, overflows; /* to enter, slowly */
 };
 
 _Static_assert(sizeof(struct record) == 128, "see PAWL_COUNTER_SHIFT");
@@ -103,10 +103,11 @@ uint64_t pawl_shards_used(const struct pawl_shards *p)
 
 /* Entering. */
 
-/* Relaxed: see struct record. */
-static void count(pawl_atomic64 *word, uint64_t n)
+/* Relaxed: see struct record. Not a load and a store, between which a thread may stay
+ * for long and then take back what others have counted. */
+static void count(pawl_atomic64 *word)
 {
-	pawl_store_relaxed(word, pawl_load_relaxed(word) + n);
+	pawl_fetch_add_relaxed(word, 1);
 }
 
 /* Whether the plan has spare shards, and hostages are no rarity of late. */
@@ -123,8 +124,8 @@ static struct pawl_shard *elsewhere(struct pawl_shards *p, struct pawl_lease_han
 {
 	unsigned link;
 
-	count(&home->hostages, 1);
-	count(&home->grave, 1);
+	count(&home->hostages);
+	count(&home->grave);
 	for (link = 1; wants_spare(p, home) && link < p->plan.chain; link++) {
 		struct pawl_shard *s = pawl_shards_own(p, id + (uint64_t)link * p->ids);
 
@@ -167,7 +168,7 @@ static struct pawl_shard *enter(struct pawl_shards *p, struct pawl_lease_handle 
 			pawl_store_relaxed(&home->detour, detour - 1);
 			return NULL;
 		}
-		count(&home->attempts, 1);
+		count(&home->attempts);
 		if (pawl_load_relaxed(&home->attempts) % WINDOW == 0)
 			pawl_store_relaxed(&home->grave,
 					   pawl_load_relaxed(&home->grave) / 2);
@@ -186,7 +187,7 @@ static struct pawl_shard *enter(struct pawl_shards *p, struct pawl_lease_handle 
 			return NULL;
 		if (yields == PAWL_SHARDS_YIELDS || wants_spare(p, home))
 			return elsewhere(p, h, id, home);
-		count(&home->yields, 1);
+		count(&home->yields);
 		pawl_os_yield();
 	}
 }
@@ -223,7 +224,7 @@ struct pawl_shard *pawl_shards_enter_slow_(struct pawl_shards *p,
 	s = enter(p, h, &home);
 	note(p, (struct pawl_shard *)(home + 1));
 	if (s == NULL)
-		count(&home->overflows, 1);
+		count(&home->overflows);
 	return s;
 }
 
@@ -435,7 +436,7 @@ static void maintain_shared(struct pawl_shards *p)
 	uint64_t failures = pawl_load_relaxed(&p->failures);
 	bool unused = true;
 
-	count(&p->salt, 1);
+	count(&p->salt);
 	p->quiet = failures - pawl_load_relaxed(&p->failures_then) < FEW ? p->quiet + 1
 									 : 0;
 	pawl_store_relaxed(&p->failures_then, failures);
@@ -509,7 +510,7 @@ void pawl_shards_contended(struct pawl_shards *p)
 		return;
 	if (pawl_cas_relaxed(&p->mask, mask, mask * 2 + 1)) {
 		pawl_store_relaxed(&p->failures_then, failures);
-		count(&p->salt, 1);
+		count(&p->salt);
 	}
 }
 
