@@ -82,6 +82,9 @@ static void abandon_drain(struct pawl_sleeper *me)
 
 	if (me->counted) /* else it only polls yet */
 		stop_waiting(l, me);
+	/* Readers may be inside by a form that we took. If there was none, it does no
+	 * harm: the next writer takes it. */
+	put_back(l, PAWL_RWLOCK_FENCED);
 	pawl_rwlock_leave_gate(l);
 }
 
