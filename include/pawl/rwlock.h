@@ -118,7 +118,7 @@ struct pawl_reads {
 		depth[1 << PAWL_READS_BITS]; /* reads of a slot's lock but one */
 	pawl_atomic64 counting;		     /* the lock whose count it is just trying */
 	struct pawl_reads *free_next;
-	pawl_atomic64 looked_at; /* the lock, and how often: its last looks found it */
+	pawl_atomic64 looked_at; /* the lock that its last look found */
 	pawl_atomic64 looked;	 /* so */
 };
 

@@ -53,6 +53,8 @@
  *                         it asks for its turn; or once, as long as all that
  *   PAWL_RWLOCK_LOOK      of so many reads of locks that are not biased, a thread looks
  *                         once whether they should be
+ *   PAWL_RWLOCK_CLOCK     a multiple of that: of so many reads, a look may read the
+ *                         clock
  *   PAWL_RWLOCK_QUIET     so many such looks, between which nobody wrote, make a lock
  *                         fenced
  *   PAWL_READS_BITS       log2 of how many biased reads a thread's record has room for

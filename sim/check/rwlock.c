@@ -1,44 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scenarios of pawl/rwlock.h. Part of the simulated world, like scenario.c. What the
- * lock guards is a plain word: a reader and a writer inside at once, or a writer whose
- * section a later one does not see, is a data race.
+ * Scenarios of pawl/rwlock.h. Part of the simulated world, like scenario.c.
  */
-#include "outside.h"
-
-#include <sim/runtime.h>
+#include "room.h"
 
 #include "../../src/sync/reads.h"
 
-enum { NEVER = 1000, RECORDS = PAWL_RWLOCK_BIASED | PAWL_RWLOCK_FENCED };
-
 static const struct timespec later = {.tv_sec = 1};
 
-static struct room {
-	struct pawl_rwlock l;
-	uint64_t data;	  /* plain: guarded by the lock */
-	uint64_t written; /* atomic: sections of writers that got in */
-	uint64_t ready;	  /* atomic: the word is what it is to be */
-	uint64_t asked;	  /* atomic: somebody may come */
-	struct pawl_rwlock others[8];
-} * room;
-
-static uint64_t form;	/* what the word is at first */
 static bool full;	/* records have no room */
 static uint64_t credit; /* what readers have, so that writers give back what they take */
 
 static void begin(uint64_t word)
 {
-	room = explore_allocate(sizeof(*room), 128);
-	explore_label(room, "room");
-	form = word | PAWL_RWLOCK_WRITTEN; /* which would have to be noted otherwise */
+	make_room(word);
 	full = false;
 	credit = 0;
-	sim_rwlock_look = NEVER;
 }
 
-/* Each thread begins so: memory is zero, so the first makes the lock what it is to be,
- * and the others wait for that. */
+/* Each thread begins so. */
 static void enter_room(int thread)
 {
 	int i;
@@ -48,19 +28,15 @@ static void enter_room(int thread)
 		/* As in a record without room. */
 		sim_store(&pawl_self()->reads->slots[i].raw, PAWL_RWLOCK_GATED,
 			  SIM_RELAXED);
-	if (thread != 0) {
-		sim_await(SIM_AWAIT_EQ, &room->ready, 1, 0, SIM_ACQUIRE);
-		return;
-	}
-	sim_store(&room->l.word.raw, form, SIM_RELAXED);
-	sim_store(&room->l.barred.raw, credit, SIM_RELAXED);
-	sim_store(&room->ready, 1, SIM_RELEASE);
+	if (thread == 0)
+		sim_store(&room->l.barred.raw, credit, SIM_RELAXED);
+	open_room(thread);
 }
 
 static void biased(void *argument)
 {
 	(void)argument;
-	begin(RECORDS);
+	begin(FORMS);
 }
 
 static void fenced(void *argument)
@@ -105,21 +81,6 @@ static void growing(void *argument)
 	sim_rwlock_look = 1;
 }
 
-static void look(void)
-{
-	if (room->data == NEVER)
-		explore_fail(VERDICT_ASSERTION, "half a section was seen");
-}
-
-static void change(void)
-{
-	uint64_t before = room->data;
-
-	room->data = NEVER;
-	room->data = before + 1;
-	sim_fetch_add(&room->written, 1, SIM_RELAXED);
-}
-
 /* What a thread does. */
 
 static void read_once(void)
@@ -132,22 +93,6 @@ static void read_once(void)
 static void write_once(void)
 {
 	pawl_rwlock_write_lock(&room->l);
-	change();
-	pawl_rwlock_write_unlock(&room->l);
-}
-
-static void try_read(void)
-{
-	if (!pawl_rwlock_read_trylock(&room->l))
-		return;
-	look();
-	pawl_rwlock_read_unlock(&room->l);
-}
-
-static void try_write(void)
-{
-	if (!pawl_rwlock_write_trylock(&room->l))
-		return;
 	change();
 	pawl_rwlock_write_unlock(&room->l);
 }
@@ -388,19 +333,10 @@ static void downgrades(void *argument, int thread)
 	act(thread, write_and_read, write_once, read_once);
 }
 
-/* Whoever had the lock, and waited for it, is gone. */
 static void finished(void *argument)
 {
-	uint64_t word = explore_final(&room->l.word.raw);
-
 	(void)argument;
-	if ((word & ~(uint64_t)(RECORDS | PAWL_RWLOCK_WRITTEN)) != 0)
-		explore_fail(VERDICT_ASSERTION, "in the end the word is %llu",
-			     (unsigned long long)word);
-	if (explore_final(&room->l.gate.word.raw) != 0)
-		explore_fail(VERDICT_ASSERTION, "the gate stays shut");
-	if (explore_final(&room->written) != explore_final(&room->data))
-		explore_fail(VERDICT_ASSERTION, "a section was lost");
+	close_room();
 }
 
 /* Where there is no heavy fence, there is no bias. */

@@ -226,18 +226,18 @@ static void look_at_gated(struct pawl_rwlock *l, uint64_t word, uint64_t before)
 }
 
 /* Whether `barred`, which each withdrawal of the form changes, is what it was at this
- * thread's last looks. */
+ * thread's last look. */
 static bool has_been_quiet(const struct pawl_rwlock *l, uint64_t barred)
 {
 	struct pawl_reads *mine = pawl_reads_mine();
 	/* Relaxed, here and below: our own, or a hint if there is no room. */
-	uint64_t times = pawl_load_relaxed(&mine->looked_at) - pawl_address(l);
-	bool same = times < QUIET_LOOKS && pawl_load_relaxed(&mine->looked) == barred;
+	bool same = pawl_load_relaxed(&mine->looked_at) == pawl_address(l) &&
+		    pawl_load_relaxed(&mine->looked) == barred;
 
-	times = same ? times + 1 : 0;
-	pawl_store_relaxed(&mine->looked_at, pawl_address(l) + times);
+	/* Once: what is earned may be spent by the next look, and all as it was. */
+	pawl_store_relaxed(&mine->looked_at, same ? 0 : pawl_address(l));
 	pawl_store_relaxed(&mine->looked, barred);
-	return times == QUIET_LOOKS;
+	return same;
 }
 
 /* A look at a fenced one: it stays so for some more writes if readers came often enough
@@ -264,7 +264,8 @@ void pawl_rwlock_look_(struct pawl_rwlock *l)
 		return;
 	if ((word & PAWL_RWLOCK_FENCED) == 0)
 		look_at_gated(l, word, barred);
-	else if (!pawl_heavy_fence_works() || /* [H] would end it */
+	else if (pawl_self()->slow_reads % PAWL_RWLOCK_CLOCK != 0 ||
+		 !pawl_heavy_fence_works() || /* [H] would end it */
 		 (now = pawl_os_now()) < barred)
 		look_at_fenced(l, barred);
 	else if (give(l, word, PAWL_RWLOCK_BIASED))

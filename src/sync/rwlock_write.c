@@ -82,6 +82,9 @@ static void abandon_drain(struct pawl_sleeper *me)
 
 	if (me->counted) /* else it only polls yet */
 		stop_waiting(l, me);
+	/* Readers may be inside by a form that we took. If there was none, it does no
+	 * harm: the next writer takes it. */
+	put_back(l, PAWL_RWLOCK_FENCED);
 	pawl_rwlock_leave_gate(l);
 }
 
@@ -101,9 +104,9 @@ static int await_other(struct pawl_rwlock *l, const pawl_atomic64 *w, uint64_t s
 		return ETIMEDOUT;
 	pawl_wait_begin(&me);
 	pawl_spin_begin(&spin, pawl_wake_cost());
-	do
-		same = pawl_spin_look(&spin, w) == seen;
-	while (same && pawl_spin_again(&spin));
+	/* Without a pause: a reader that backs out takes less than one, and we have the
+	 * line until then. */
+	same = pawl_spin_look(&spin, w) == seen && !pawl_spin_change(&spin, w, seen);
 	if (!pawl_wait_end(&me))
 		return ECANCELED;
 	if (!same)
@@ -122,33 +125,49 @@ static int await_other(struct pawl_rwlock *l, const pawl_atomic64 *w, uint64_t s
 	return late ? ETIMEDOUT : 0;
 }
 
-/* Waits until the slot does not announce a read of l; as await_other. */
-static int await_slot(struct pawl_rwlock *l, const pawl_atomic64 *slot,
+static uint64_t look_at(const pawl_atomic64 *slot)
+{
+	return pawl_load_seq_cst(slot); /* [K] [S] */
+}
+
+/* Waits until the slot, seen so, does not announce a read of l; as await_other. */
+static int await_slot(struct pawl_rwlock *l, const pawl_atomic64 *slot, uint64_t seen,
 		      const struct pawl_deadline *deadline)
 {
 	int error = 0;
 
 	/* Ends when that read does. */
-	while (error == 0) {
-		uint64_t seen = pawl_load_seq_cst(slot); /* [K] [S] */
-
-		if ((seen & ~(uint64_t)PAWL_RWLOCK_NESTED) != pawl_address(l))
-			break;
+	while (error == 0 && (seen & ~(uint64_t)PAWL_RWLOCK_NESTED) == pawl_address(l)) {
 		error = await_other(l, slot, seen, deadline);
+		seen = look_at(slot);
 	}
 	return error;
 }
 
-/* The same of all slots. */
+/* The same of all slots of a record. Most are empty, and in most records all are. */
+static int await_record(struct pawl_rwlock *l, const struct pawl_reads *r,
+			const struct pawl_deadline *deadline)
+{
+	uint64_t seen[SLOTS], any = 0;
+	unsigned k;
+	int error = 0;
+
+	for (k = 0; k < SLOTS; k++)
+		any |= seen[k] = look_at(&r->slots[k]);
+	for (k = 0; any != 0 && error == 0 && k < SLOTS; k++)
+		error = await_slot(l, &r->slots[k], seen[k], deadline);
+	return error;
+}
+
+/* The same of all records. */
 static int await_records(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
 {
-	struct pawl_reads *r;
-	unsigned i, k;
+	const struct pawl_reads *r;
+	unsigned i;
 	int error = 0;
 
 	for (i = 0; error == 0 && (r = pawl_reads_at(i)) != NULL; i++)
-		for (k = 0; error == 0 && k < SLOTS; k++)
-			error = await_slot(l, &r->slots[k], deadline);
+		error = await_record(l, r, deadline);
 	return error;
 }
 

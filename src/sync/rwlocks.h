@@ -12,11 +12,10 @@ enum { SLOTS = 1 << PAWL_READS_BITS };
 enum {
 	QUIET = 1, /* credit for looks that found nothing written */
 	QUIET_MOST = 7,
-	QUIET_LOW = 3,	 /* with no more than that a fenced one earns some, */
-	QUIET_MORE = 4,	 /* so much, */
-	QUIET_LOOKS = 2, /* by so many looks after a first one */
-	DOUBLING = 8,	 /* one of those that count */
-	TIME = 64	 /* from here on it is the time */
+	QUIET_LOW = 3,	/* with no more than that a fenced one earns some, */
+	QUIET_MORE = 4, /* so much, by two looks */
+	DOUBLING = 8,	/* one of those that count */
+	TIME = 64	/* from here on it is the time */
 };
 
 /* What lets readers in by their records. */

@@ -12,7 +12,8 @@
 static struct pawl_mutex mutex;
 static struct pawl_rwlock rwlock;
 static pawl_atomic64 jumped;
-static bool left; /* by then */
+static bool left;   /* by then */
+static bool fenced; /* the rwlock, then */
 
 /* Where the thread must be for the handler to come, and whether it still is. */
 static __thread bool (*is_there)(void);
@@ -44,6 +45,7 @@ uint64_t __wrap_pawl_spin_look(struct pawl_spin *spin, const pawl_atomic64 *w)
 		is_there = NULL;
 		pawl_mutex_abandon();
 		left = !there();
+		fenced = (word_of(&rwlock) & PAWL_RWLOCK_FENCED) != 0;
 		pawl_store_release(&jumped, 1);
 	}
 	return __real_pawl_spin_look(spin, w);
@@ -90,19 +92,39 @@ static void who_polls_in_a_queue_leaves_it(void **state)
 	watchdog(NULL);
 }
 
-static void who_polls_for_readers_leaves_the_gate(void **state)
+static void leave_the_gate(enum form form, bool worth_keeping)
 {
 	struct crew crew = {.size = 0};
 
-	(void)state;
-	shape(&rwlock, FENCED);
+	shape(&rwlock, form);
+	if (!worth_keeping)
+		pawl_store_relaxed(&rwlock.barred, 0);
 	pawl_rwlock_read_lock(&rwlock);
 	run_and_await_jump(&crew, write_rwlock);
 	assert_true(left);
+	assert_true(fenced); /* else the next writer would overlook the reader */
 	pawl_rwlock_read_unlock(&rwlock);
 	crew_join(&crew);
 	assert_free(&rwlock);
 	watchdog(NULL);
+}
+
+static void who_polls_for_readers_leaves_the_gate(void **state)
+{
+	(void)state;
+	leave_the_gate(FENCED, true);
+}
+
+static void who_took_the_form_for_good_puts_it_back(void **state)
+{
+	(void)state;
+	leave_the_gate(FENCED, false);
+}
+
+static void who_took_the_bias_leaves_the_lock_fenced(void **state)
+{
+	(void)state;
+	leave_the_gate(BIASED, false);
 }
 
 int main(void)
@@ -110,6 +132,8 @@ int main(void)
 	static const struct CMUnitTest cases[] = {
 		cmocka_unit_test(who_polls_in_a_queue_leaves_it),
 		cmocka_unit_test(who_polls_for_readers_leaves_the_gate),
+		cmocka_unit_test(who_took_the_form_for_good_puts_it_back),
+		cmocka_unit_test(who_took_the_bias_leaves_the_lock_fenced),
 	};
 
 	return cmocka_run_group_tests_name("jumps", cases, NULL, NULL);

@@ -17,7 +17,8 @@
 #define PAWL_MUTEX_TRIES      64
 #define PAWL_MUTEX_WATCHED    1024u
 #define PAWL_RWLOCK_NAPS      7
-#define PAWL_RWLOCK_LOOK      64u
+#define PAWL_RWLOCK_LOOK      32u
+#define PAWL_RWLOCK_CLOCK     512u
 #define PAWL_RWLOCK_QUIET     4
 #define PAWL_READS_BITS	      3
 #define PAWL_READS_CHUNK      64

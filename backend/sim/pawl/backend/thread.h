@@ -18,6 +18,7 @@
 #define PAWL_MUTEX_WATCHED    (sim_timed() ? 1024u : sim_mutex_polls ? 2u : 0u)
 #define PAWL_RWLOCK_NAPS      0
 #define PAWL_RWLOCK_LOOK      sim_rwlock_look
+#define PAWL_RWLOCK_CLOCK     sim_rwlock_look
 #define PAWL_RWLOCK_QUIET     1u
 #define PAWL_READS_BITS	      1
 #define PAWL_READS_CHUNK      1
