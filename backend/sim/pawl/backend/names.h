@@ -72,6 +72,7 @@
 #define pawl_sleeper_tell	 sim_sleeper_tell
 #define pawl_lease_acquire_slow_ sim_lease_acquire_slow
 #define pawl_lease_nested_	 sim_lease_nested
+#define pawl_lease_lost_	 sim_lease_lost
 #define pawl_lease_seize	 sim_lease_seize
 #define pawl_lease_recover	 sim_lease_recover
 #define pawl_lease_break	 sim_lease_break
