@@ -200,7 +200,7 @@ void pawl_shards_note_use_(struct pawl_shards *p, struct pawl_shard *s)
 /* The leased shard of an id; spare ones follow in their order. */
 static inline struct pawl_shard *pawl_shards_own(const struct pawl_shards *p, uint64_t id)
 {
-	return (struct pawl_shard *)(p->own + id * p->stride);
+	return (struct pawl_shard *)(p->own + (ptrdiff_t)id * (ptrdiff_t)p->stride);
 }
 
 /*

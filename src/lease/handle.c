@@ -279,3 +279,26 @@ void pawl_lease_forked(void)
 	table.made = id;
 	set_claims(false);
 }
+
+bool pawl_lease_stuck_in(const char *from, const char *to)
+{
+	const struct pawl_lease_handle *mine = pawl_self()->lease;
+	unsigned id;
+
+	for (id = 0; id < table.made; id++) {
+		const struct pawl_lease_handle *h = pawl_lease_handle_of(id);
+		const char *stuck = (const char *)h->stuck;
+
+		if (h != mine && stuck != NULL && stuck >= from && stuck < to)
+			return true;
+	}
+	return false;
+}
+
+uint64_t pawl_lease_inside(void)
+{
+	const struct pawl_lease_handle *mine = pawl_self()->lease;
+
+	/* Relaxed: our own thread's. */
+	return mine != NULL ? pawl_load_relaxed(&mine->flag) : 0;
+}

@@ -108,6 +108,10 @@ bool pawl_lease_closed(void);
 void pawl_lease_before_fork(void);
 void pawl_lease_after_fork(void);
 void pawl_lease_forked(void);
+/* In the child: whether another thread was, when it forked, inside a lease that is there. */
+bool pawl_lease_stuck_in(const char *from, const char *to);
+/* The address of the lease that the calling thread is inside of, or 0. */
+uint64_t pawl_lease_inside(void);
 /* Forgets whose breaks had begun; the child of a fork is on its own. */
 void pawl_lease_forget(void);
 
