@@ -146,6 +146,9 @@ enum pawl_lease_result pawl_lease_acquire_slow_(struct pawl_lease *l,
 	__attribute__((noinline));
 enum pawl_lease_result pawl_lease_nested_(struct pawl_lease_handle *h)
 	__attribute__((cold));
+/* The system tells the caller, whose handle it is, its CPU no more: binds its leases to
+ * the thread from now on. Returns what pawl_lease_id does. */
+uint64_t pawl_lease_lost_(struct pawl_lease_handle *h) __attribute__((cold));
 
 /* As pawl_lease_acquire, and breaks a lease that is bound elsewhere. */
 enum pawl_lease_result pawl_lease_seize(struct pawl_lease *l,
@@ -221,7 +224,10 @@ static inline struct pawl_lease_handle *pawl_lease_self(void)
  * or the thread's number where it has neither. It may be old at once. */
 static inline uint64_t pawl_lease_id(void)
 {
-	return pawl_cpu_now(pawl_lease_self()->home);
+	struct pawl_lease_handle *h = pawl_lease_self();
+	uint64_t id = pawl_cpu_now(h->home);
+
+	return __builtin_expect((int32_t)id >= 0, true) ? id : pawl_lease_lost_(h);
 }
 
 /*

@@ -32,8 +32,8 @@
  *   I4  Whoever changes several words of a shared shard, or has things that are in
  *       none, has begun: then a fork waits until it ends, as it waits for who is
  *       inside a leased shard.
- *   I5  There is a shard of number pawl_lease_ids(), a spare one or a shared one, and it
- *       is never LEASED to anybody.
+ *   I5  There are shards of the numbers -1 and -2, which nobody can ever have: what the
+ *       kernel tells a thread when it ceases to tell it a CPU.
  *
  * Order      exit's release is lease.h's; it pairs with the next enter. A shared
  *            shard orders what its user's own atomics order.
@@ -70,7 +70,7 @@
  *   pawl_sequence_push_(place, own, slot)
  *                         puts one there
  * What fails has done nothing. None of them repeats anything. While a process forks, all
- * fail: their thread is told that its CPU is the one of number pawl_lease_ids() (I5).
+ * fail: their thread is told that its CPU is the one of number -1 (I5).
  */
 #include <pawl/backend/sequence.h>
 
@@ -200,7 +200,7 @@ void pawl_shards_note_use_(struct pawl_shards *p, struct pawl_shard *s)
 /* The leased shard of an id; spare ones follow in their order. */
 static inline struct pawl_shard *pawl_shards_own(const struct pawl_shards *p, uint64_t id)
 {
-	return (struct pawl_shard *)(p->own + id * p->stride);
+	return (struct pawl_shard *)(p->own + (ptrdiff_t)id * (ptrdiff_t)p->stride);
 }
 
 /*
@@ -215,7 +215,7 @@ static inline struct pawl_shard *pawl_shards_enter(struct pawl_shards *p,
 
 	if (!p->leased)
 		return NULL;
-	s = pawl_shards_own(p, pawl_cpu_now(h->home));
+	s = pawl_shards_own(p, (uint64_t)(int32_t)pawl_cpu_now(h->home)); /* I5 */
 	if (__builtin_expect(pawl_lease_acquire(&s->lease, h) == PAWL_LEASE_OK, true)) {
 		if (s == NULL)
 			__builtin_unreachable(); /* spares the caller a test */

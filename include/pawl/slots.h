@@ -242,8 +242,7 @@ static inline void pawl_slots_put_leased_(struct pawl_slots *a, uint32_t slot)
  * one by one while it looked. Makes system calls in slow paths only. It waits for
  * nobody while there are slots in reach; then for those who are in the middle of a
  * get, a put or a trim, PAWL_SLOTS_PATIENCE_MS at most: what a thread has that is
- * stopped there for longer counts as held, and so, of ATOMIC, do slots that another
- * thread's get moves from the depot to a list. In a signal handler that interrupted a
+ * stopped there for longer counts as held. In a signal handler that interrupted a
  * get, a put or a trim of its own thread only slots in the depot are in reach.
  */
 static inline uint32_t pawl_slots_get(struct pawl_slots *a)

@@ -30,7 +30,8 @@
  *                         polls while *w is value, for ns nanoseconds at most
  *   pawl_cpu_now(told)    the CPU that this thread runs on, read anew each time from
  *                         where the system keeps it up to date; told == NULL: by
- *                         asking the CPU, where it can be asked
+ *                         asking the CPU, where it can be asked. From 2^31 on if the
+ *                         system has ceased to tell
  *   pawl_numa_node()      the NUMA node that this thread runs on, or did a moment ago;
  *                         PAWL_NO_HOME if the machine has one only
  *   pawl_at_thread_exit() arranges that this thread's storage is tidied up by

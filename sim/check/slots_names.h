@@ -2,7 +2,8 @@
 /*
  * Shards and slots in the simulated world: included in front of src/lease/shards.c and
  * slots.c, which are compiled as they are. Leases are replaced by what pawl/lease.h says
- * of them, in slots_world.h, and so are yields; no thread may use sequences.
+ * of them, in slots_world.h, and so are yields; no thread may use sequences, and there is
+ * no list of objects, for none forks.
  */
 #ifndef CHECK_SLOTS_NAMES_H
 #define CHECK_SLOTS_NAMES_H
@@ -29,6 +30,8 @@
 #define pawl_lease_share   sim_specified_share
 #define pawl_lease_unshare sim_specified_unshare
 #define pawl_os_yield	   sim_specified_yield
+#define pawl_heirs_add	   sim_specified_heirs_add
+#define pawl_heirs_remove  sim_specified_heirs_remove
 
 enum pawl_lease_result pawl_lease_acquire(struct pawl_lease *l,
 					  struct pawl_lease_handle *h);

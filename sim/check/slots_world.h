@@ -17,6 +17,7 @@
 
 #include <sim/runtime.h>
 #include <src/lease/depot.h>
+#include <src/lease/heirs.h>
 #include <src/lease/leases.h>
 
 #include <pawl/runtime.h>
@@ -192,6 +193,16 @@ void pawl_lease_open(struct pawl_lease *l)
 
 	if (word == DRAINED || word == DRAINED_POISONED)
 		pawl_cas_acq_rel(&l->word, word, word == DRAINED ? FREE : POISONED);
+}
+
+void pawl_heirs_add(struct pawl_heir *heir)
+{
+	(void)heir;
+}
+
+void pawl_heirs_remove(struct pawl_heir *heir)
+{
+	(void)heir;
 }
 
 void pawl_lease_share(struct pawl_lease *l, struct pawl_lease_handle *h, uint64_t cpu)

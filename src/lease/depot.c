@@ -83,9 +83,14 @@ static size_t take_from(struct pawl_slots *a, uint64_t word, uint32_t *slots, si
 	return slots_of(word, mine, slots);
 }
 
+static uint64_t words_of(const struct pawl_slots *a)
+{
+	return (a->limit + 63) / 64;
+}
+
 static size_t take_new(struct pawl_slots *a, uint32_t *slots, size_t n)
 {
-	uint64_t words = (a->limit + 63) / 64, word, bits, mine;
+	uint64_t words = words_of(a), word, bits, mine;
 
 	do {
 		word = pawl_load_relaxed(&a->fresh); /* Relaxed: the swap decides. */
@@ -99,6 +104,17 @@ static size_t take_new(struct pawl_slots *a, uint32_t *slots, size_t n)
 		set_bits(a, word, bits & ~mine, false);
 	pawl_fetch_add_release(&a->made, 1); /* [M] */
 	return slots_of(word, mine, slots);
+}
+
+bool pawl_depot_any(const struct pawl_slots *a)
+{
+	/* Relaxed, here and below: a hint; who finds nothing looks again, in order. */
+	uint64_t fresh = pawl_load_relaxed(&a->fresh), i;
+
+	for (i = 0; i < (fresh + 63) / 64; i++)
+		if (pawl_load_relaxed(&a->summary[i]) != 0)
+			return true;
+	return fresh != words_of(a);
 }
 
 size_t pawl_depot_take(struct pawl_slots *a, uint32_t *slots, size_t n)

@@ -30,6 +30,10 @@ static inline bool pawl_depot_complete(const struct pawl_slots *a)
 	return made == pawl_load_relaxed(&a->fresh);
 }
 
+/* False if nothing seems to be here, nor new: then take, after this, would find nothing
+ * that was here for long. */
+bool pawl_depot_any(const struct pawl_slots *a);
+
 /* Takes up to n slots, the lowest of those in one word at a time, and new ones
  * only if there are no others. Returns how many. */
 size_t pawl_depot_take(struct pawl_slots *a, uint32_t *slots, size_t n);

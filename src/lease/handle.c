@@ -92,6 +92,15 @@ static struct pawl_lease_handle *make(void)
 	return h;
 }
 
+/* Requires the lock. Says to the owner of h, who calls, whether it may use sequences. */
+static void grant(const struct pawl_lease_handle *h)
+{
+	pawl_lease_sequence_area(h);
+	/* Relaxed: our own thread's, and under the lock. */
+	pawl_store_relaxed(&pawl_sequence_.where,
+			   pawl_lease_sequence_word(pawl_lease_closed() ? NULL : h));
+}
+
 struct pawl_lease_handle *pawl_lease_self_slow_(void)
 {
 	struct pawl_thread *self = pawl_self();
@@ -123,14 +132,21 @@ struct pawl_lease_handle *pawl_lease_self_slow_(void)
 	self->lease = h != NULL ? h : &pawl_lease_refused;
 	if (h != NULL) {
 		*grant_of(h) = &pawl_sequence_.where;
-		pawl_lease_sequence_area(h);
-		/* Relaxed: our own thread's, and under the lock. */
-		pawl_store_relaxed(
-			&pawl_sequence_.where,
-			pawl_lease_sequence_word(pawl_lease_closed() ? NULL : h));
+		grant(h);
 	}
 	pawl_lease_unlock(&table.lock, signals);
 	return self->lease;
+}
+
+uint64_t pawl_lease_lost_(struct pawl_lease_handle *h)
+{
+	/* A fork in another thread reads what h is told, under the lock. */
+	uint64_t signals = pawl_lease_lock(&table.lock);
+
+	pawl_lease_bind(h);
+	grant(h);
+	pawl_lease_unlock(&table.lock, signals);
+	return pawl_cpu_now(h->home);
 }
 
 /* The free list's lock orders what the last owner did before what the next one
@@ -214,16 +230,17 @@ static void set_claims(bool withdrawn)
 void pawl_lease_before_fork(void)
 {
 	uint64_t until = pawl_os_now() + FORK_NS, signals = pawl_lease_lock(&table.lock);
-	bool used = table.made > 0;
+	bool used = table.made > 0, sure;
 
 	pawl_lease_close();
 	set_claims(true);
 	pawl_lease_unlock(&table.lock, signals);
 	if (!used) /* who comes now knows by the lock that it is closed */
 		return;
-	pawl_lease_barrier_all(); /* [D] */
-	/* Ends by the clock at the latest. */
-	while (somebody_inside(pawl_self()->lease) && pawl_os_now() < until)
+	sure = pawl_lease_barrier_all(); /* [D] */
+	/* Ends by the clock at the latest. If the system refuses to make sure, we give
+	 * those who have not seen all this yet as much time as those inside. */
+	while ((somebody_inside(pawl_self()->lease) || !sure) && pawl_os_now() < until)
 		pawl_os_yield();
 }
 
@@ -261,4 +278,27 @@ void pawl_lease_forked(void)
 	}
 	table.made = id;
 	set_claims(false);
+}
+
+bool pawl_lease_stuck_in(const char *from, const char *to)
+{
+	const struct pawl_lease_handle *mine = pawl_self()->lease;
+	unsigned id;
+
+	for (id = 0; id < table.made; id++) {
+		const struct pawl_lease_handle *h = pawl_lease_handle_of(id);
+		const char *stuck = (const char *)h->stuck;
+
+		if (h != mine && stuck != NULL && stuck >= from && stuck < to)
+			return true;
+	}
+	return false;
+}
+
+uint64_t pawl_lease_inside(void)
+{
+	const struct pawl_lease_handle *mine = pawl_self()->lease;
+
+	/* Relaxed: our own thread's. */
+	return mine != NULL ? pawl_load_relaxed(&mine->flag) : 0;
 }

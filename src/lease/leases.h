@@ -19,8 +19,9 @@ enum {
 	LEASE_GENERATIONS = 256,
 	LEASE_DRAINING = LEASE_NOWHERE - LEASE_GENERATIONS,
 	LEASE_CPUS = LEASE_DRAINING, /* real ones are below this */
-	/* A drained lease's lessee. */
+	/* A drained lease's lessee; and a word that is drained. */
 	LEASE_NOBODY = (1 << PAWL_LEASE_LESSEE_BITS) - 1,
+	LEASE_DRAINED = PAWL_LEASE_LIMBO << PAWL_LEASE_STATE_SHIFT | LEASE_NOBODY,
 	/* One that sequences use (I8). So there are this many handles at most. */
 	LEASE_ANYBODY = PAWL_LEASE_ANYBODY,
 };
@@ -54,7 +55,7 @@ void pawl_lease_share(struct pawl_lease *l, struct pawl_lease_handle *h, uint64_
 /* Begins to break a lease that is everybody's: no sequence that begins later sees it
  * so. */
 void pawl_lease_unshare(struct pawl_lease *l);
-/* Says to the calling thread whether it ever uses sequences; h is its new handle. */
+/* Says to the calling thread whether it uses sequences; h is its handle. */
 void pawl_lease_sequence_area(const struct pawl_lease_handle *h);
 /* The address at which the owner of h is told its CPU in sequences; NULL: one that makes
  * them fail. */
@@ -87,7 +88,8 @@ void pawl_lease_exit(struct pawl_thread *self);
 /* Takes h out of *l, where it is inside, and poisons that; l may be NULL. */
 void pawl_lease_abandon(struct pawl_lease_handle *h, struct pawl_lease *l);
 
-/* Says what the calling thread's new handle is bound to, by the mode. */
+/* Says what the calling thread's handle is bound to, by the mode and what the system
+ * tells the thread. */
 void pawl_lease_bind(struct pawl_lease_handle *h);
 void pawl_lease_mode_forget(void);
 
@@ -106,6 +108,10 @@ bool pawl_lease_closed(void);
 void pawl_lease_before_fork(void);
 void pawl_lease_after_fork(void);
 void pawl_lease_forked(void);
+/* In the child: whether another thread was, when it forked, inside a lease that is there. */
+bool pawl_lease_stuck_in(const char *from, const char *to);
+/* The address of the lease that the calling thread is inside of, or 0. */
+uint64_t pawl_lease_inside(void);
 /* Forgets whose breaks had begun; the child of a fork is on its own. */
 void pawl_lease_forget(void);
 

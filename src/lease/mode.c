@@ -3,17 +3,20 @@
  * What leases are bound to in this process: chosen once, at the first use.
  *
  * Order: [D] pairs with itself: who sees that it is chosen sees what. [H] pairs with
- * [B] of pawl/lease.h: the barrier. [E] pairs with [E] of lease/lease.c: in the fenced
+ * [B] of pawl/lease.h: the barrier, or, where the system has come to refuse that, the
+ * switch from whoever ran on a CPU to us. [E] pairs with [E] of lease/lease.c: in the fenced
  * mode, where there is none, a fence that every acquire passes as well.
  */
 #include "sleep/fences.h"
 #include "lease/leases.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 _Static_assert((int)LEASE_CPUS <= (int)PAWL_FENCE_CPUS, "each can be aimed at");
+_Static_assert(offsetof(struct pawl_lease_handle, slot) % 8 == 4, "see pawl_cpu_now");
 
 static const char *const names[] = {
 	[PAWL_LEASE_CPU] = "cpu",	[PAWL_LEASE_CID] = "cid",
@@ -27,13 +30,14 @@ static struct {
 	pawl_atomic64 chosen; /* not 0: the rest is there, and stays */
 	enum pawl_lease_mode mode;
 	unsigned ids;
+	bool by_cpu;	/* ids are CPUs */
 	bool aimed;	/* a barrier can go to one CPU */
 	bool sequences; /* barriers end restartable sequences, and there may be some */
 } domain;
 
 __thread struct pawl_sequence_words pawl_sequence_
 	__attribute__((tls_model("initial-exec")));
-uint32_t pawl_sequence_nowhere_;
+const uint32_t pawl_sequence_nowhere_ = UINT32_MAX; /* I5 of pawl/shards.h */
 
 const char *pawl_lease_mode_name(enum pawl_lease_mode mode)
 {
@@ -116,18 +120,17 @@ static bool wants_sequences(void)
 /* Requires the lock. */
 static void settle_on(enum pawl_lease_mode mode)
 {
-	bool by_cpu = mode == PAWL_LEASE_CPU || mode == PAWL_LEASE_RDPID;
 	bool by_area = mode == PAWL_LEASE_CPU || mode == PAWL_LEASE_CID;
 
 	domain.mode = mode;
-	domain.aimed = by_cpu && pawl_os_barrier_cpu_prepare();
+	domain.by_cpu = mode == PAWL_LEASE_CPU || mode == PAWL_LEASE_RDPID;
+	domain.aimed = domain.by_cpu && pawl_os_barrier_cpu_prepare();
 	domain.sequences = by_area && wants_sequences() && pawl_os_barrier_cpu_prepare();
 	if (mode == PAWL_LEASE_THREAD ||
 	    (mode == PAWL_LEASE_FENCED && pawl_os_cpu_word() == NULL))
 		domain.ids = LEASE_NOBODY;
 	else
 		domain.ids = pawl_os_possible_cpus();
-	pawl_sequence_nowhere_ = domain.ids;
 	pawl_store_release(&domain.chosen, 1); /* [D] */
 }
 
@@ -174,7 +177,11 @@ unsigned pawl_lease_ids(void)
 
 void pawl_lease_bind(struct pawl_lease_handle *h)
 {
-	static const uint32_t nowhere = LEASE_NOWHERE;
+	/* The number is at an address that is odd, in words: see pawl_cpu_now. */
+	static const struct {
+		__attribute__((aligned(8))) uint32_t apart;
+		uint32_t number;
+	} nowhere = {0, LEASE_NOWHERE};
 	const uint32_t *cpu = NULL;
 
 	start();
@@ -187,18 +194,17 @@ void pawl_lease_bind(struct pawl_lease_handle *h)
 	else if (domain.mode == PAWL_LEASE_CID)
 		cpu = pawl_os_cid_word();
 	h->home = cpu != NULL ? cpu : &h->slot;
-	h->told = cpu != NULL && !h->fenced ? cpu : &nowhere;
+	h->told = cpu != NULL && !h->fenced ? cpu : &nowhere.number;
 	if (domain.mode == PAWL_LEASE_RDPID)
 		h->home = h->told = NULL;
 }
 
 void pawl_lease_sequence_area(const struct pawl_lease_handle *h)
 {
-	const uint64_t area = 32;
-
 	/* Not a thread that is told no CPU, though others are. */
-	if (domain.sequences && h->home == h->told)
-		pawl_sequence_.area = pawl_address(h->told) & ~(area - 1);
+	pawl_sequence_.told = domain.sequences && h->home == h->told
+				      ? pawl_address(h->told)
+				      : 0;
 }
 
 uint64_t pawl_lease_sequence_word(const struct pawl_lease_handle *h)
@@ -212,21 +218,28 @@ bool pawl_lease_sequences(void)
 	return domain.sequences;
 }
 
+static bool fence_all(void)
+{
+	return domain.sequences ? pawl_heavy_fence_restart() /* [H] */
+				: pawl_heavy_fence();	     /* [H] */
+}
+
 bool pawl_lease_barrier(uint64_t cpu)
 {
-	if (domain.aimed && cpu < LEASE_CPUS &&
-	    pawl_heavy_fence_cpu((unsigned)cpu)) /* [H] */
+	bool one = domain.by_cpu && cpu < LEASE_CPUS;
+
+	if (one && domain.aimed && pawl_heavy_fence_cpu((unsigned)cpu)) /* [H] */
 		return true;
+	if (one)
+		return fence_all() || pawl_os_visit((unsigned)cpu); /* [H] */
 	return pawl_lease_barrier_all();
 }
 
 bool pawl_lease_barrier_all(void)
 {
-	if (domain.sequences)
-		return pawl_heavy_fence_restart(); /* [H] */
 	if (domain.mode != PAWL_LEASE_FENCED)
-		return pawl_heavy_fence(); /* [H] */
-	pawl_full_fence();		   /* [E] */
+		return fence_all() || pawl_os_visit(PAWL_OS_ONLINE); /* [H] */
+	pawl_full_fence();					     /* [E] */
 	return true;
 }
 

@@ -29,6 +29,7 @@ enum {
 	IDLE = 2,	      /* rounds without an operation before a shard is drained */
 	WINDOW = 64,	      /* attempts in which half the hostages are forgotten */
 	MOST_SHARED = 512,
+	NOBODYS = 2, /* shards in front of the first (I5) */
 	MS = 1000000,
 };
 
@@ -60,7 +61,7 @@ static struct pawl_shard *shared(const struct pawl_shards *p, uint64_t index)
 int pawl_shards_create(struct pawl_shards *p, const struct pawl_shards_plan *plan)
 {
 	const size_t line = _Alignof(struct record);
-	uint64_t own, more = 1;
+	uint64_t own, more = 1, i;
 	char *memory;
 
 	memset(p, 0, sizeof(*p));
@@ -77,12 +78,14 @@ int pawl_shards_create(struct pawl_shards *p, const struct pawl_shards_plan *pla
 		while (more < p->ids * (p->at_random ? 4u : 1u) && more < MOST_SHARED)
 			more *= 2;
 	p->most = more - 1;
-	p->mapped = (own + more) * p->stride;
+	p->mapped = (NOBODYS + own + more) * p->stride;
 	memory = pawl_os_reserve(p->mapped);
 	if (memory == NULL)
 		return ENOMEM;
-	p->own = memory + sizeof(struct record);
+	p->own = memory + NOBODYS * p->stride + sizeof(struct record);
 	p->shared = p->own + own * p->stride;
+	for (i = 1; i <= NOBODYS; i++)
+		pawl_shards_own(p, 0 - i)->lease = (struct pawl_lease){{LEASE_DRAINED}};
 	return 0;
 }
 
@@ -93,7 +96,8 @@ void pawl_shards_destroy(struct pawl_shards *p)
 	/* Nobody is inside; this takes the leases out of the limbo list. */
 	for (i = 0; i < used; i++)
 		pawl_lease_drain(&pawl_shards_own(p, i)->lease, (uint64_t)1000 * MS);
-	pawl_os_release(p->own - sizeof(struct record), p->mapped);
+	pawl_os_release((char *)record_of(pawl_shards_own(p, 0)) - NOBODYS * p->stride,
+			p->mapped);
 }
 
 uint64_t pawl_shards_used(const struct pawl_shards *p)
@@ -156,7 +160,7 @@ static struct pawl_shard *enter(struct pawl_shards *p, struct pawl_lease_handle 
 	/* Ends: each turn but the last has yielded, and those are counted. */
 	for (yields = 0;; yields++) {
 		/* Perhaps we came back on another CPU, where all is well. */
-		uint64_t id = pawl_cpu_now(h->home), detour;
+		uint64_t id = pawl_lease_id(), detour;
 		struct pawl_shard *s = pawl_shards_own(p, id);
 		struct record *home = record_of(s);
 

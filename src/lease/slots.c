@@ -3,9 +3,12 @@
  * The slow paths of slots.h: between shards and depot.
  *
  * Order: [L] pairs with [G] and [S] of lease/depot.c: who finds the depot empty sees the
- * shards in use that its last slots have gone to, or those inside who took them.
+ * shards in use that its last slots have gone to, or those inside who took them; of
+ * lists, that a batch has begun. [B] pairs with [L]: who counts a batch as arrived sees the
+ * list that it went to.
  */
 #include "lease/depot.h"
+#include "lease/heirs.h"
 #include "lease/leases.h"
 #include "os/os.h"
 #include "sleep/parking.h"
@@ -65,6 +68,7 @@ int pawl_slots_create(struct pawl_slots *a, enum pawl_shards_kind kind, uint64_t
 		.owner = a,
 	};
 	uint64_t words = (limit + 63) / 64, links;
+	struct pawl_heir *heir;
 	int error;
 
 	memset(a, 0, sizeof(*a));
@@ -75,21 +79,76 @@ int pawl_slots_create(struct pawl_slots *a, enum pawl_shards_kind kind, uint64_t
 		return error;
 	links = kind == PAWL_SHARDS_LEASED ? 0 : limit;
 	a->limit = limit;
-	a->mapped = (words + (words + 63) / 64 + links) * sizeof(pawl_atomic64);
-	a->words = pawl_os_reserve(a->mapped);
-	if (a->words == NULL) {
+	a->mapped = sizeof(*heir) +
+		    (words + (words + 63) / 64 + links) * sizeof(pawl_atomic64);
+	heir = pawl_os_reserve(a->mapped);
+	if (heir == NULL) {
 		pawl_shards_destroy(&a->shards);
 		return ENOMEM;
 	}
+	heir->slots = a;
+	a->words = (pawl_atomic64 *)(void *)(heir + 1);
 	a->summary = a->words + words;
 	a->links = a->summary + (words + 63) / 64;
+	pawl_heirs_add(heir);
 	return 0;
 }
 
 void pawl_slots_destroy(struct pawl_slots *a)
 {
+	pawl_heirs_remove(pawl_heir_of(a));
 	pawl_shards_destroy(&a->shards);
-	pawl_os_release(a->words, a->mapped);
+	pawl_os_release(pawl_heir_of(a), a->mapped);
+}
+
+/*
+ * Of the child's memory, pages may be of different moments: what somebody inside was
+ * moving may be in two places. Nobody has it here, so all that is in shards goes to the
+ * depot, where that is one place, before anybody gets anything. Lists may lead anywhere:
+ * what was there is lost.
+ */
+static void empty_shards(struct pawl_slots *a)
+{
+	const struct pawl_shards *p = &a->shards;
+	uint64_t inside = pawl_lease_inside(), i;
+
+	for (i = 0; p->leased && i < pawl_shards_used(p); i++)
+		/* Not ours, where a signal handler has forked. */
+		if (inside != pawl_address(&pawl_shards_own(p, i)->lease))
+			drain(pawl_shards_own(p, i), a);
+	for (i = 0; !p->leased && i <= p->most; i++) {
+		pawl_atomic64 *state =
+			&((struct pawl_slots_shard *)(void *)(p->shared + i * p->stride))
+				 ->state;
+
+		/* Relaxed, both: nobody else is there. */
+		pawl_store_relaxed(state,
+				   (pawl_load_relaxed(state) | (PAWL_SLOTS_TAG - 1)) + 1);
+	}
+	/* Nor is any batch on its way, but ours. */
+	if (inside != pawl_address(p->shared))
+		/* Relaxed, both: likewise. */
+		pawl_store_relaxed(&pawl_heir_of(a)->ended,
+				   pawl_load_relaxed(&pawl_heir_of(a)->begun));
+}
+
+static void untrim(struct pawl_slots *a)
+{
+	uint64_t word;
+
+	for (word = a->trim_first; word < a->trim_end; word++)
+		pawl_depot_put_word(a, word, torn());
+	a->trim_end = a->trim_first;
+}
+
+void pawl_slots_inherit(struct pawl_slots *a)
+{
+	const struct pawl_shards *p = &a->shards;
+
+	if (pawl_lease_stuck_in(p->own, p->shared + (p->most + 1) * p->stride))
+		empty_shards(a);
+	if (pawl_lease_stuck_in((char *)&a->trim, (char *)(&a->trim + 1)))
+		untrim(a);
 }
 
 /*
@@ -100,16 +159,13 @@ static enum pawl_lease_result begin_trim(struct pawl_slots *a,
 					 struct pawl_lease_handle *h)
 {
 	enum pawl_lease_result result = pawl_lease_seize(&a->trim, h);
-	uint64_t word;
 
 	if (result != PAWL_LEASE_POISONED)
 		return result;
 	result = pawl_lease_recover(&a->trim, h);
 	if (result != PAWL_LEASE_OK)
 		return result;
-	for (word = a->trim_first; word < a->trim_end; word++)
-		pawl_depot_put_word(a, word, torn());
-	a->trim_end = a->trim_first;
+	untrim(a);
 	return PAWL_LEASE_OK;
 }
 
@@ -166,6 +222,7 @@ static size_t take_from_shards(struct pawl_slots *a, uint32_t *slots, size_t n)
 		/* Before the shards and the depot: who completes it later shows where his
 		 * slots are. In the child of a fork nobody may be left to complete it. */
 		bool sure = pawl_depot_complete(a) || torn();
+		uint64_t ended = pawl_load_relaxed(&pawl_heir_of(a)->ended); /* [L] */
 		size_t taken;
 		int error;
 
@@ -174,6 +231,8 @@ static size_t take_from_shards(struct pawl_slots *a, uint32_t *slots, size_t n)
 		if (torn())
 			pawl_depot_mend(a);
 		taken = take_untrimmed(a, slots, n, &sure);
+		/* Relaxed: who emptied the depot had begun before [L]. */
+		sure &= pawl_load_relaxed(&pawl_heir_of(a)->begun) == ended;
 		sure &= error == 0 && pawl_load_relaxed(&a->moved) == moved;
 		if (taken > 0 || sure || error == EDEADLK || last)
 			return taken;
@@ -203,6 +262,23 @@ static void push_all(struct pawl_slots *a, const uint32_t *slots, size_t n)
 		&s->state, head, /* [P] */
 		((head + n * PAWL_SLOTS_ONE + PAWL_SLOTS_TAG) & ~PAWL_SLOTS_TOP) |
 			(slots[0] + 1u)));
+}
+
+/* A slot for the caller, and more for a list. */
+static size_t take_for_list(struct pawl_slots *a, uint32_t *slots)
+{
+	struct pawl_heir *heir = pawl_heir_of(a);
+	size_t n;
+
+	if (!pawl_depot_any(a))
+		return 0;
+	/* Relaxed: [G] of lease/depot.c shows it to who misses what we take. */
+	pawl_fetch_add_relaxed(&heir->begun, 1);
+	n = pawl_depot_take(a, slots, PAWL_SLOTS_BATCH);
+	if (n > 1)
+		push_all(a, slots + 1, n - 1);
+	pawl_fetch_add_release(&heir->ended, 1); /* [B] */
+	return n;
 }
 
 _Static_assert(offsetof(struct pawl_slots_shard, state) == PAWL_SHARD_FIRST &&
@@ -243,9 +319,7 @@ static uint32_t get_slowly(struct pawl_slots *a, struct pawl_slots_shard *s,
 	} else if (a->shards.leased || !pawl_shards_begin(&a->shards, h)) {
 		n = pawl_depot_take(a, slots, 1);
 	} else {
-		n = pawl_depot_take(a, slots, PAWL_SLOTS_BATCH);
-		if (n > 1)
-			push_all(a, slots + 1, n - 1);
+		n = take_for_list(a, slots);
 		pawl_shards_end(h);
 	}
 	if (n == 0)

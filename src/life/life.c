@@ -5,6 +5,7 @@
  * subsystem has a line in the table below. docs/design/lifecycle.md says why each
  * does what it does, and what a signal handler may call.
  */
+#include "lease/heirs.h"
 #include "lease/leases.h"
 #include "life/life.h"
 #include "os/os.h"
@@ -37,6 +38,9 @@ IF_LINKED(pawl_debug_after_fork);
 IF_LINKED(pawl_lease_before_fork);
 IF_LINKED(pawl_lease_after_fork);
 IF_LINKED(pawl_lease_forked);
+IF_LINKED(pawl_heirs_before_fork);
+IF_LINKED(pawl_heirs_after_fork);
+IF_LINKED(pawl_heirs_forked);
 IF_LINKED(pawl_shared_forked);
 IF_LINKED(pawl_shared_leave);
 IF_LINKED(pawl_preload_forked);
@@ -71,6 +75,8 @@ static const struct subsystem {
 	 .child = pawl_debug_after_fork},
 	{"leases", .before = pawl_lease_before_fork, .parent = pawl_lease_after_fork,
 	 .child = pawl_lease_forked},
+	{"slots", .before = pawl_heirs_before_fork, .parent = pawl_heirs_after_fork,
+	 .child = pawl_heirs_forked},
 	{"shared regions", .child = pawl_shared_forked, .exit = pawl_shared_leave},
 	/* mailboxes, leases, reads, nodes: in exit.c, for every back end */
 	{"threads", .exit = pawl_thread_exit_, .unload = delete_exit_key},

@@ -102,24 +102,59 @@ const uint32_t *pawl_os_cid_word(void)
 	return filled ? &rseq_area()->mm_cid : NULL;
 }
 
-/* "0-3" or "0-3,8-11": one more than the last number; 0 if there is no such file. */
-static unsigned read_possible(const char *name)
+/* A file's ranges of numbers, "0-3" or "0-3,8-11"; empty if there is no such file, or it is
+ * too long. */
+struct ranges {
+	char text[256];
+	size_t at;
+};
+
+static void read_ranges(struct ranges *r, const char *name)
 {
 	int saved = errno;
 	int file = open(name, O_RDONLY | O_CLOEXEC);
-	char text[256];
-	ssize_t length = file >= 0 ? read(file, text, sizeof(text)) : -1, i;
-	unsigned last = 0;
+	ssize_t length = file >= 0 ? read(file, r->text, sizeof(r->text)) : -1;
 
 	if (file >= 0)
 		close(file);
 	errno = saved;
-	for (i = 0; i < length; i++)
-		if (text[i] >= '0' && text[i] <= '9')
-			last = 10 * last + (unsigned)(text[i] - '0');
-		else if (text[i] != '\n')
-			last = 0;
-	return length > 0 && length < (ssize_t)sizeof(text) ? last + 1 : 0;
+	r->at = 0;
+	r->text[length > 0 && length < (ssize_t)sizeof(r->text) ? length : 0] = '\0';
+}
+
+static unsigned next_number(struct ranges *r)
+{
+	unsigned n = 0;
+
+	for (; r->text[r->at] >= '0' && r->text[r->at] <= '9'; r->at++)
+		n = 10 * n + (unsigned)(r->text[r->at] - '0');
+	return n;
+}
+
+static bool next_range(struct ranges *r, unsigned *first, unsigned *last)
+{
+	if (r->at > 0 && r->text[r->at] == ',')
+		r->at++;
+	if (r->text[r->at] < '0' || r->text[r->at] > '9')
+		return false;
+	*first = *last = next_number(r);
+	if (r->text[r->at] == '-') {
+		r->at++;
+		*last = next_number(r);
+	}
+	return true;
+}
+
+/* One more than the last number; 0 if there is no such file. */
+static unsigned read_possible(const char *name)
+{
+	struct ranges r;
+	unsigned first, last, end = 0;
+
+	read_ranges(&r, name);
+	while (next_range(&r, &first, &last))
+		end = last + 1;
+	return end;
 }
 
 unsigned pawl_os_possible_cpus(void)
@@ -128,6 +163,59 @@ unsigned pawl_os_possible_cpus(void)
 
 	/* Without that file any number may come: most systems' limit, then. */
 	return cpus != 0 ? cpus : CPU_SETSIZE;
+}
+
+/* Sets of CPUs, as the kernel has them. */
+enum { VISITABLE = 4096, WORD_BITS = 8 * sizeof(unsigned long) };
+struct cpus {
+	unsigned long words[VISITABLE / WORD_BITS];
+};
+
+/* With signals blocked. Whoever is on a CPU alone has had the kernel take off whoever
+ * was there. */
+static bool visit(unsigned first, unsigned last)
+{
+	unsigned cpu;
+
+	for (cpu = first; cpu <= last; cpu++) {
+		struct cpus one = {{0}};
+
+		if (cpu >= VISITABLE)
+			return false;
+		one.words[cpu / WORD_BITS] = 1ul << cpu % WORD_BITS;
+		if (syscall(SYS_sched_setaffinity, 0, sizeof(one), &one) != 0)
+			return false;
+	}
+	return true;
+}
+
+static bool visit_online(void)
+{
+	struct ranges r;
+	unsigned first, last, ranges = 0;
+
+	read_ranges(&r, "/sys/devices/system/cpu/online");
+	for (; next_range(&r, &first, &last); ranges++)
+		if (!visit(first, last))
+			return false;
+	return ranges > 0;
+}
+
+bool pawl_os_visit(unsigned cpu)
+{
+	int saved = errno;
+	uint64_t signals = pawl_os_block_signals();
+	struct cpus home = {{0}};
+	bool good = false;
+
+	if (syscall(SYS_sched_getaffinity, 0, sizeof(home), &home) > 0) {
+		good = cpu == PAWL_OS_ONLINE ? visit_online() : visit(cpu, cpu);
+		/* CPUs that went offline meanwhile are not missed. */
+		syscall(SYS_sched_setaffinity, 0, sizeof(home), &home);
+	}
+	pawl_os_restore_signals(signals);
+	errno = saved;
+	return good;
 }
 
 bool pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,

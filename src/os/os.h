@@ -39,6 +39,14 @@ bool pawl_os_barrier_cpu(unsigned cpu);
 bool pawl_os_barrier_restart(void);
 
 /*
+ * Does what the barriers do, for one CPU or for all that are online, where the system
+ * refuses those: goes there, so that others leave it. Takes as long as it takes to get
+ * there, milliseconds where others are busy. False if this thread may not go there.
+ */
+#define PAWL_OS_ONLINE (~0u)
+bool pawl_os_visit(unsigned cpu);
+
+/*
  * Where the system keeps the number of the CPU that the calling thread runs on,
  * up to date whenever that thread looks; NULL if it does not for this thread.
  */

@@ -28,8 +28,13 @@ void child_exec(const char *argument, bool refused) __attribute__((noreturn));
 enum { CHILD_SKIPS = 77 };
 void child_again(const char *argument, bool refused);
 
-/* Makes the kernel refuse membarrier, for this process and what it executes;
- * -1 if that cannot be had here. */
+/* Makes the kernel refuse a system call, for this thread, and whom it creates or
+ * executes; -1 if that cannot be had here. */
+int refuse(long call);
 int refuse_membarrier(void);
+
+/* Has the kernel tell the calling thread its CPU no more; false if that cannot be had
+ * here. */
+bool lose_the_cpu_number(void);
 
 #endif /* TESTS_CHILD_H */

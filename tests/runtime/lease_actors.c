@@ -22,6 +22,11 @@ unsigned state_of(const struct pawl_lease *l)
 	return word_of(l) >> PAWL_LEASE_STATE_SHIFT & 3;
 }
 
+unsigned cpu_of(const struct pawl_lease *l)
+{
+	return word_of(l) >> PAWL_LEASE_LESSEE_BITS & ((1 << PAWL_LEASE_CPU_BITS) - 1);
+}
+
 static void *actor_main(void *argument)
 {
 	struct actor *a = argument;

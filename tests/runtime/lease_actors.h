@@ -10,6 +10,7 @@
 struct pawl_lease_stats stats(void);
 uint64_t word_of(const struct pawl_lease *l);
 unsigned state_of(const struct pawl_lease *l);
+unsigned cpu_of(const struct pawl_lease *l);
 
 /*
  * An actor is a thread, on a CPU of its own choosing, that does one thing at a

@@ -14,10 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#if __has_include(<sys/rseq.h>)
-#include <sys/rseq.h>
-#endif
-
 /* Exit inside a section. */
 
 static void *exit_inside(void *argument)
@@ -137,19 +133,6 @@ static void a_thread_past_its_exit_is_refused(void **state)
  * A thread that the kernel keeps no CPU number for: as if another library had made
  * it, or had taken its rseq area away, before its first lease or after.
  */
-static bool lose_the_cpu_number(void)
-{
-#ifdef RSEQ_SIG
-	struct rseq *area = (struct rseq *)((char *)__builtin_thread_pointer() +
-					    __rseq_offset);
-
-	return syscall(SYS_rseq, area, sizeof(*area), RSEQ_FLAG_UNREGISTER, RSEQ_SIG) ==
-	       0;
-#else
-	return false; /* an old C library has none to lose */
-#endif
-}
-
 static void loses_the_cpu_number(struct actor *a)
 {
 	*(bool *)a->argument = lose_the_cpu_number();
@@ -159,6 +142,7 @@ static void a_thread_without_a_cpu_number_can_lease(void **state)
 {
 	struct cast *c = cast_start();
 	struct pawl_lease l = PAWL_LEASE_INIT;
+	const unsigned no_cpu = (1 << PAWL_LEASE_CPU_BITS) - 1;
 	bool early = false, late = false;
 	int i;
 
@@ -171,6 +155,9 @@ static void a_thread_without_a_cpu_number_can_lease(void **state)
 		cast_end(c);
 		skip();
 	}
+	assert_int_equal(let(&c->nearer, leases, &l), PAWL_LEASE_OK);
+	if (pawl_lease_mode() != PAWL_LEASE_RDPID) /* bound to the thread alone */
+		assert_int_equal(cpu_of(&l), no_cpu);
 	for (i = 0; i < 3; i++) {
 		assert_int_equal(let(&c->near, seizes, &l), PAWL_LEASE_OK);
 		assert_int_equal(let(&c->far, seizes, &l), PAWL_LEASE_HOSTAGE);
@@ -439,29 +426,40 @@ static void sequences_can_be_turned_off(void **state)
 	expect_words(run_without_sequences, "");
 }
 
-/* A sandbox closes while leases are in use: what is bound elsewhere stays there,
- * everything else goes on. */
-static int main_refuse_later(void)
+static void stays(struct actor *a)
+{
+	(void)a;
+	if (refuse(SYS_sched_setaffinity) != 0)
+		abort();
+}
+
+/* A sandbox closes while leases are in use: who wants what is bound elsewhere goes there.
+ * If the sandbox forbids that as well, it stays there, and everything else goes on. */
+static int main_refuse_later(bool may_move)
 {
 	struct cast *c = cast_start();
 	struct pawl_lease l = PAWL_LEASE_INIT;
-	bool fenced = pawl_lease_mode() == PAWL_LEASE_FENCED;
+	bool breaks = may_move || pawl_lease_mode() == PAWL_LEASE_FENCED;
 	enum pawl_lease_result result;
 
 	let(&c->near, leases, &l);
-	if (refuse_membarrier() != 0)
+	if (refuse(SYS_membarrier) != 0)
 		return CHILD_SKIPS;
 	actor_end(&c->far);
 	actor_start(&c->far, 1); /* the filter is a thread's, and its children's */
+	if (!may_move) {
+		let(&c->far, stays, NULL);
+		refuse(SYS_sched_setaffinity);
+	}
 	/* A concurrency id may happen to be that of the lease. */
 	if (pawl_lease_mode() != PAWL_LEASE_CID && (c->far.seated || !bound_to_cpus())) {
 		result = let(&c->far, seizes, &l);
-		if (result != (fenced ? PAWL_LEASE_OK : PAWL_LEASE_ELSEWHERE))
+		if (result != (breaks ? PAWL_LEASE_OK : PAWL_LEASE_ELSEWHERE))
 			return 2;
 		if (result == PAWL_LEASE_OK)
 			let(&c->far, releases, &l);
 	}
-	if (pawl_lease_drain(&l, 1000) != fenced)
+	if (pawl_lease_drain(&l, breaks ? (uint64_t)10 * 1000000000 : 1000) != breaks)
 		return 3;
 	pawl_lease_open(&l);
 	if (let(&c->near, acquires, &l) != PAWL_LEASE_OK)
@@ -475,6 +473,7 @@ static void membarrier_may_be_lost_later(void **state)
 {
 	(void)state;
 	child_again("l", false);
+	child_again("L", false);
 }
 
 int lease_life_again(const char *argument)
@@ -483,7 +482,9 @@ int lease_life_again(const char *argument)
 	case 'm':
 		return pawl_lease_mode() > PAWL_LEASE_FENCED;
 	case 'l':
-		return main_refuse_later();
+		return main_refuse_later(true);
+	case 'L':
+		return main_refuse_later(false);
 	case 'n':
 		return pawl_lease_sequences();
 	case 'q':

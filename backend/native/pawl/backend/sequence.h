@@ -26,18 +26,19 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 /*
- * Of a thread. Where the kernel's area is, 32 bytes of which the second word of 8 says
- * which sequence it is in; 0: it never uses any. And where it is told its CPU, in that
- * area; others store there, while a process forks, where a number is told that is no
- * CPU's (I5 of pawl/shards.h). Initial-exec, as in backend/thread.h.
+ * Of a thread. Where the kernel tells it a number, its CPU's or its concurrency id, in
+ * an area of 32 bytes of which the second word of 8 says which sequence it is in; 0: it
+ * never uses any. And the same for sequences; others store there, while a process forks,
+ * where a number is told that is no CPU's (I5 of pawl/shards.h). Initial-exec, as in
+ * backend/thread.h.
  */
 struct pawl_sequence_words {
-	uint64_t area;
+	uint64_t told;
 	pawl_atomic64 where;
 };
 extern __thread struct pawl_sequence_words pawl_sequence_
 	__attribute__((tls_model("initial-exec")));
-extern uint32_t pawl_sequence_nowhere_;
+extern const uint32_t pawl_sequence_nowhere_;
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }
@@ -46,7 +47,7 @@ extern uint32_t pawl_sequence_nowhere_;
 static inline bool pawl_sequence_granted_(void)
 {
 	/* Relaxed: who takes it away then ends all sequences. */
-	return pawl_sequence_.area != 0 && pawl_load_relaxed(&pawl_sequence_.where) !=
+	return pawl_sequence_.told != 0 && pawl_load_relaxed(&pawl_sequence_.where) !=
 						   pawl_address(&pawl_sequence_nowhere_);
 }
 
@@ -80,9 +81,18 @@ static inline bool pawl_sequence_granted_(void)
 	".popsection\n\t"
 #define PAWL_SEQUENCE_BEGIN_(failed) PAWL_SEQUENCE_DESCRIBE_(failed) PAWL_SEQUENCE_ENTER_
 
+/*
+ * The address of the CPU's number. Should the area be taken from the thread, that number
+ * becomes negative (I5), but a concurrency id looks like any other: it is looked at here.
+ */
 static inline uint64_t pawl_sequence_place_(void)
 {
-	return pawl_sequence_.area;
+	uint64_t told = pawl_sequence_.told;
+
+	if (__builtin_expect(PAWL_IS_PLAIN_(told), true) || told == 0)
+		return told;
+	told -= PAWL_CID_BEHIND_CPU_ * sizeof(uint32_t);
+	return *(const volatile int32_t *)told < 0 ? 0 : told;
 }
 
 static inline bool pawl_sequence_add_(uint64_t place, char *const *own, uint64_t n)

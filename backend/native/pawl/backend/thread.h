@@ -83,10 +83,24 @@ static inline bool pawl_one_in(unsigned n)
 	return (pawl_random_native_() >> 32) % n == 0;
 }
 
+/*
+ * The kernel's area for a thread begins at a multiple of 32 bytes; its second word of 4
+ * is the CPU's number, and so many words behind that is the concurrency id. The address
+ * of a number that means what it says is odd, in words.
+ */
+#define PAWL_CID_BEHIND_CPU_	5
+#define PAWL_IS_PLAIN_(address) (((address)&4) != 0)
+
 static inline uint64_t pawl_cpu_now(const uint32_t *told)
 {
-	if (__builtin_expect(told == NULL, false))
+	/* Concurrency ids are 0 where the kernel has ceased to tell them; the CPU's number
+	 * is negative then. */
+	if (__builtin_expect(PAWL_IS_PLAIN_((uintptr_t)told), true))
+		return *(const volatile uint32_t *)told;
+	if (told == NULL)
 		return pawl_arch_cpu();
+	if ((int32_t) * (const volatile uint32_t *)(told - PAWL_CID_BEHIND_CPU_) < 0)
+		return UINT32_MAX;
 	return *(const volatile uint32_t *)told;
 }
 

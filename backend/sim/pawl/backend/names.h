@@ -72,6 +72,7 @@
 #define pawl_sleeper_tell	 sim_sleeper_tell
 #define pawl_lease_acquire_slow_ sim_lease_acquire_slow
 #define pawl_lease_nested_	 sim_lease_nested
+#define pawl_lease_lost_	 sim_lease_lost
 #define pawl_lease_seize	 sim_lease_seize
 #define pawl_lease_recover	 sim_lease_recover
 #define pawl_lease_break	 sim_lease_break
@@ -101,6 +102,8 @@
 #define pawl_lease_before_fork	 sim_lease_before_fork
 #define pawl_lease_after_fork	 sim_lease_after_fork
 #define pawl_lease_forked	 sim_lease_forked
+#define pawl_lease_stuck_in	 sim_lease_stuck_in
+#define pawl_lease_inside	 sim_lease_inside
 #define pawl_os_block_signals	 sim_os_block_signals
 #define pawl_os_restore_signals	 sim_os_restore_signals
 #define pawl_os_reserve		 sim_os_reserve
@@ -151,6 +154,7 @@
 #define pawl_os_sleep_shared	 sim_os_sleep_shared
 #define pawl_os_wake_shared	 sim_os_wake_shared
 #define pawl_os_thread_gone	 sim_os_thread_gone
+#define pawl_depot_any		 sim_depot_any
 #define pawl_depot_take		 sim_depot_take
 #define pawl_depot_put		 sim_depot_put
 #define pawl_depot_mend		 sim_depot_mend
@@ -174,6 +178,7 @@
 /* What sim/check/slots_names.h is included in front of. */
 #define pawl_slots_create	  sim_slots_create
 #define pawl_slots_destroy	  sim_slots_destroy
+#define pawl_slots_inherit	  sim_slots_inherit
 #define pawl_slots_get_batch	  sim_slots_get_batch
 #define pawl_slots_put_batch	  sim_slots_put_batch
 #define pawl_slots_peak		  sim_slots_peak

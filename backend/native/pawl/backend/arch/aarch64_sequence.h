@@ -15,17 +15,17 @@
 #define PAWL_SEQUENCE_ENTER_                     \
 	"adrp x16, 3b\n\t"                       \
 	"add x16, x16, :lo12:3b\n\t"             \
-	"str x16, [%[area], #8]\n\t"             \
+	"stur x16, [%[place], #4]\n\t"           \
 	"1: ldr x16, %[where]\n\t"               \
-	"ldr w16, [x16]\n\t"                     \
+	"ldrsw x16, [x16]\n\t"                   \
 	"add x16, %[own], x16, lsl %[shift]\n\t" \
 	"ldar w17, [x16]\n\t"                    \
 	"and w17, w17, %w[mask]\n\t"             \
 	"cmp w17, %w[anybody]\n\t"
 
-#define PAWL_SEQUENCE_INPUTS_(shift_)                                          \
-	[area] "r"(place), [where] "Q"(pawl_sequence_.where), [own] "r"(*own), \
-		[shift] "i"(shift_), [mask] "r"(PAWL_LEASE_WHOSE),             \
+#define PAWL_SEQUENCE_INPUTS_(shift_)                                           \
+	[place] "r"(place), [where] "Q"(pawl_sequence_.where), [own] "r"(*own), \
+		[shift] "i"(shift_), [mask] "r"(PAWL_LEASE_WHOSE),              \
 		[anybody] "r"(PAWL_LEASE_ANYBODYS), [first] "i"(PAWL_SHARD_FIRST)
 
 #define PAWL_SEQUENCE_ADD_             \

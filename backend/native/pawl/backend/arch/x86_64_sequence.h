@@ -13,18 +13,18 @@
 /* Enters it, finds the shard, and looks whether it is anybody's. */
 #define PAWL_SEQUENCE_ENTER_          \
 	"leaq 3b(%%rip), %%rax\n\t"   \
-	"movq %%rax, 8(%[area])\n\t"  \
+	"movq %%rax, 4(%[place])\n\t" \
 	"1: movq %[where], %%rax\n\t" \
-	"movl (%%rax), %%eax\n\t"     \
+	"movslq (%%rax), %%rax\n\t"   \
 	"shlq %[shift], %%rax\n\t"    \
 	"addq %[own], %%rax\n\t"      \
 	"movl (%%rax), %%ecx\n\t"     \
 	"andl %[mask], %%ecx\n\t"     \
 	"cmpl %[anybody], %%ecx\n\t"
 
-#define PAWL_SEQUENCE_INPUTS_(shift_)                                          \
-	[area] "r"(place), [where] "m"(pawl_sequence_.where), [own] "m"(*own), \
-		[shift] "i"(shift_), [mask] "i"(PAWL_LEASE_WHOSE),             \
+#define PAWL_SEQUENCE_INPUTS_(shift_)                                           \
+	[place] "r"(place), [where] "m"(pawl_sequence_.where), [own] "m"(*own), \
+		[shift] "i"(shift_), [mask] "i"(PAWL_LEASE_WHOSE),              \
 		[anybody] "i"(PAWL_LEASE_ANYBODYS), [first] "i"(PAWL_SHARD_FIRST)
 
 #define PAWL_SEQUENCE_ADD_                \

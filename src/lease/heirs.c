@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* See lease/heirs.h. The list's lock is held while the process forks, so that the child
+ * has a whole list. */
+#include "lease/heirs.h"
+#include "lease/leases.h"
+#include "sleep/parking.h"
+
+static struct {
+	pawl_atomic64 lock;
+	struct pawl_heir *first;
+} heirs;
+
+/* No signal meanwhile: its handler may fork. */
+void pawl_heirs_add(struct pawl_heir *heir)
+{
+	uint64_t signals = pawl_lease_lock(&heirs.lock);
+
+	heir->next = heirs.first;
+	heir->link = &heirs.first;
+	if (heir->next != NULL)
+		heir->next->link = &heir->next;
+	heirs.first = heir;
+	pawl_lease_unlock(&heirs.lock, signals);
+}
+
+void pawl_heirs_remove(struct pawl_heir *heir)
+{
+	uint64_t signals = pawl_lease_lock(&heirs.lock);
+
+	*heir->link = heir->next;
+	if (heir->next != NULL)
+		heir->next->link = heir->link;
+	pawl_lease_unlock(&heirs.lock, signals);
+}
+
+void pawl_heirs_before_fork(void)
+{
+	pawl_guard_lock(&heirs.lock);
+}
+
+void pawl_heirs_after_fork(void)
+{
+	pawl_guard_unlock(&heirs.lock);
+}
+
+void pawl_heirs_forked(void)
+{
+	struct pawl_heir *heir;
+
+	for (heir = heirs.first; heir != NULL; heir = heir->next)
+		pawl_slots_inherit(heir->slots);
+	/* Relaxed: nobody else is there. */
+	pawl_store_relaxed(&heirs.lock, 0);
+}
