@@ -122,18 +122,16 @@ static bool is_forgotten(const struct pawl_mutex *m, const struct pawl_sleeper *
 }
 
 /* A waiting thread takes the lock of its bucket, and gives it back. */
-static uint64_t hold(struct pawl_bucket *bucket)
+static void hold(struct pawl_bucket *bucket, struct pawl_sleeper *me)
 {
-	uint64_t signals = pawl_jumps_bar();
-
+	me->signals = pawl_jumps_bar();
 	pawl_bucket_lock(bucket);
-	return signals;
 }
 
-static void let_go(struct pawl_bucket *bucket, uint64_t signals)
+static void let_go(struct pawl_bucket *bucket, const struct pawl_sleeper *me)
 {
 	pawl_bucket_unlock(bucket);
-	pawl_jumps_allow(signals);
+	pawl_jumps_allow(me->signals);
 }
 
 /* How a wait has ended; ECANCELED if it was abandoned, and has to start over. */
@@ -156,8 +154,8 @@ static int nap(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns,
 	uint64_t until = pawl_os_now() + ns;
 	struct pawl_deadline soon = pawl_deadline_in(ns);
 	bool last = deadline != NULL && pawl_os_until(deadline) < ns;
-	uint64_t signals = hold(bucket);
 
+	hold(bucket, me);
 	/* Relaxed: stored under the lock only. */
 	if (me->abandoned) {
 		; /* it was told so: it does not sleep */
@@ -169,7 +167,7 @@ static int nap(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns,
 		pawl_bucket_uncount(bucket, me);
 		pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
 	}
-	let_go(bucket, signals);
+	let_go(bucket, me);
 	if (pawl_sleep(me, last ? deadline : &soon))
 		return EAGAIN;
 	if (last)
@@ -187,18 +185,18 @@ static int sleep_as_head(struct pawl_mutex *m, struct pawl_sleeper *me, bool pat
 			 const struct pawl_deadline *deadline)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of_(m);
-	uint64_t signals = hold(bucket);
 
+	hold(bucket, me);
 	/* Relaxed: stored under the lock only. */
 	if (pawl_load_relaxed(&me->state) == SLEEPER_GRANTED || is_forgotten(m, me)) {
-		let_go(bucket, signals);
+		let_go(bucket, me);
 		return nap(m, me, 0, deadline);
 	}
 	if (patient)
 		begin_patience(m);
 	pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
 	pawl_bucket_count(bucket, me);			/* I3 */
-	let_go(bucket, signals);
+	let_go(bucket, me);
 	if (!pawl_park_fence()) /* [H] of sleep/park.c: P1 */
 		return nap(m, me, UNSURE_NS, deadline);
 	if (pawl_mutex_take_(m)) /* P1 */
@@ -215,15 +213,15 @@ static int leave_late(struct pawl_bucket *bucket, struct pawl_mutex *m,
 {
 	struct pawl_sleeper *next = NULL;
 	bool head, asleep = false;
-	uint64_t signals = hold(bucket);
 
+	hold(bucket, me);
 	/* Relaxed: granted under the lock that we hold. */
 	if (pawl_load_relaxed(&me->state) == SLEEPER_GRANTED) {
-		let_go(bucket, signals);
+		let_go(bucket, me);
 		return 0;
 	}
 	if (is_forgotten(m, me)) {
-		let_go(bucket, signals);
+		let_go(bucket, me);
 		return ETIMEDOUT;
 	}
 	head = pawl_bucket_find(bucket->first, m) == me;
@@ -245,7 +243,7 @@ static int leave_late(struct pawl_bucket *bucket, struct pawl_mutex *m,
 	pawl_bucket_unlock(bucket);
 	if (asleep)
 		pawl_os_wake(&next->state);
-	pawl_jumps_allow(signals);
+	pawl_jumps_allow(me->signals);
 	return ETIMEDOUT;
 }
 
@@ -259,7 +257,6 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 	int naps = woken ? 0 : PAWL_MUTEX_NAPS, error;
 	enum pawl_polled polled;
 	struct pawl_sleeper *next;
-	uint64_t signals;
 
 	/* Relaxed: tells others that they need not wake us; we look with [W]. */
 	if (pawl_cas_relaxed(&me->state, SLEEPER_WOKEN, SLEEPER_WAITING))
@@ -291,7 +288,7 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 		if (error == ETIMEDOUT)
 			return leave_late(bucket, m, me);
 	} while (error != 0);
-	signals = hold(bucket);
+	hold(bucket, me);
 	if (!is_forgotten(m, me)) {
 		next = dequeue_owner(bucket, m, me);
 		me->address = NULL;
@@ -299,7 +296,7 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 			/* Every unlock from here on comes after us, and sees it (I3). */
 			pawl_bucket_count(bucket, next);
 	}
-	let_go(bucket, signals);
+	let_go(bucket, me);
 	return 0;
 }
 
@@ -373,11 +370,10 @@ static bool made_room_in_vain(struct pawl_mutex *m, struct pawl_sleeper *me,
 	struct pawl_bucket *bucket = pawl_bucket_of_(m);
 	struct pawl_deadline soon = pawl_deadline_in(ROOM_WAKES * pawl_wake_cost());
 	bool in_vain, first;
-	uint64_t signals;
 
 	if (pawl_sleep(me, &soon))
 		return false;
-	signals = hold(bucket);
+	hold(bucket, me);
 	in_vain = !is_forgotten(m, me) && pawl_bucket_find(bucket->first, m) == head;
 	/* Relaxed: told under the lock only. */
 	if (in_vain)
@@ -393,7 +389,7 @@ static bool made_room_in_vain(struct pawl_mutex *m, struct pawl_sleeper *me,
 		first = pawl_load_relaxed(&bucket->caller) == me->identity;
 		pawl_store_relaxed(&bucket->caller, first ? me->identity | IN_VAIN : 0);
 	}
-	let_go(bucket, signals);
+	let_go(bucket, me);
 	return in_vain;
 }
 
@@ -406,7 +402,6 @@ static int try_until(struct pawl_mutex *m, struct pawl_sleeper *me,
 	enum pawl_polled outcome;
 	int tries = PAWL_MUTEX_TRIES;
 	bool room, queued, called, again;
-	uint64_t signals;
 
 	do {
 		room = owes_room(m, me->identity);
@@ -417,9 +412,9 @@ static int try_until(struct pawl_mutex *m, struct pawl_sleeper *me,
 						 pawl_wake_cost() / (queued ? 4 : 1));
 		if (outcome == PAWL_POLLED_TAKEN)
 			return 0;
-		signals = hold(bucket);
+		hold(bucket, me);
 		if (me->abandoned) {
-			let_go(bucket, signals);
+			let_go(bucket, me);
 			return ECANCELED;
 		}
 		head = pawl_bucket_find(bucket->first, m);
@@ -427,7 +422,7 @@ static int try_until(struct pawl_mutex *m, struct pawl_sleeper *me,
 		called = head != NULL && pawl_load_relaxed(&head->state) == SLEEPER_WOKEN;
 		/* Who makes room does so even if m is free: the head is to take it. */
 		if (!(room && called) && pawl_mutex_take_(m)) {
-			let_go(bucket, signals);
+			let_go(bucket, me);
 			return 0;
 		}
 		/* A head that was woken, and has no CPU yet, is no reason to sleep; unless
@@ -444,7 +439,7 @@ static int try_until(struct pawl_mutex *m, struct pawl_sleeper *me,
 		/* Relaxed: hints. */
 		if (room && pawl_load_relaxed(&bucket->caller) != me->identity)
 			pawl_store_relaxed(&bucket->caller, me->identity | SECOND);
-		let_go(bucket, signals);
+		let_go(bucket, me);
 		if (room)
 			again = made_room_in_vain(m, me, head);
 	} while (again);

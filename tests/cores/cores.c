@@ -319,7 +319,7 @@ static void crash_second(void *context, int thread)
 	(void)context;
 	(void)thread;
 	if (sim_fetch_add(&arrivals, 1, SIM_RELAXED) == 1)
-		*(volatile uint64_t *)(~(uintptr_t)0 / 3 * 2) = 1;
+		*(volatile uint64_t *)(~(uintptr_t)0 / 3 * 2 & ~(uintptr_t)7) = 1;
 }
 
 static void a_crash_is_a_failure_of_the_thread(void **state)

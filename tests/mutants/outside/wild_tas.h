@@ -12,7 +12,8 @@ struct pawl_wild_tas {
 static inline void pawl_wild_tas_acquire_(struct pawl_wild_tas *l, enum pawl_wait how)
 {
 	while (pawl_exchange_acquire(&l->held, 1) != 0) {
-		*(volatile uint64_t *)pawl_pointer(~(uint64_t)0 / 3 * 2) = 1;
+		*(volatile uint64_t *)pawl_pointer(~(uint64_t)0 / 3 * 2 &
+						   ~(uint64_t)7) = 1;
 		pawl_await_eq_relaxed(&l->held, 0, how);
 	}
 }
