@@ -3,12 +3,14 @@
  * Fibers by hand-written switches, one for each CPU: ucontext would make
  * two system calls a switch, and the checker makes millions of switches.
  */
+#define _GNU_SOURCE /* the names of registers */
 #include "fiber.h"
 #include "seam.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -286,6 +288,30 @@ void sim_fiber_yield(struct sim_fiber *fiber)
 	leave_for(&fiber->fake_stack, fiber->resumer_stack, fiber->resumer_stack_size);
 	sim_fiber_switch(&fiber->here, fiber->there);
 	arrived(fiber->fake_stack, &fiber->resumer_stack, &fiber->resumer_stack_size);
+}
+
+void sim_fiber_divert(struct sim_fiber *fiber, void *context, void (*to)(int signal),
+		      int signal)
+{
+	mcontext_t *registers = &((ucontext_t *)context)->uc_mcontext;
+	uintptr_t top = top_of(fiber) - 16;
+
+#if defined(__SANITIZE_ADDRESS__)
+	__asan_unpoison_memory_region(fiber->stack, fiber->stack_size);
+#endif
+#if defined(__x86_64__)
+	registers->gregs[REG_RSP] = (greg_t)(top - 8); /* as after a call */
+	registers->gregs[REG_RIP] = (greg_t)(uintptr_t)to;
+	registers->gregs[REG_RDI] = signal;
+#elif defined(__aarch64__)
+	registers->sp = top;
+	registers->pc = (uintptr_t)to;
+	registers->regs[0] = (unsigned long long)signal;
+#else
+	registers->__gregs[REG_SP] = top;
+	registers->__gregs[REG_PC] = (uintptr_t)to;
+	registers->__gregs[REG_A0] = (unsigned long)signal;
+#endif
 }
 
 void *sim_fiber_stack(const struct sim_fiber *fiber, size_t *size)

@@ -32,6 +32,14 @@ void sim_fiber_resume(struct sim_fiber *fiber);
 /* Goes back to where this fiber was resumed from. Called on a fiber. */
 void sim_fiber_yield(struct sim_fiber *fiber);
 
+/*
+ * For the handler of a signal that came while the fiber ran, and which got this context:
+ * the fiber goes on in to(signal), which must not return. All that was on its stack is
+ * forgotten.
+ */
+void sim_fiber_divert(struct sim_fiber *fiber, void *context, void (*to)(int signal),
+		      int signal);
+
 /* The lowest address and the size of the fiber's stack. */
 void *sim_fiber_stack(const struct sim_fiber *fiber, size_t *size);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which scenarios there are, and running one. */
+#include "crash.h"
 #include "locks/locks.h"
 
 #include <sim/runtime.h>
@@ -113,6 +114,7 @@ void scenario_check(const struct scenario *scenario, const struct lock_type *typ
 	sim_refuses = NULL;
 	sim_clock = NULL;
 	scenario_type = type;
+	catch_crashes();
 	if (scenario->cores != NULL) {
 		scenario->cores->check(scenario, threads, episodes, options, result);
 		return;

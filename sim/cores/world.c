@@ -132,6 +132,11 @@ int cores_thread(void)
 	return current;
 }
 
+struct sim_fiber *cores_fiber(void)
+{
+	return current < 0 ? NULL : fibers[current];
+}
+
 int cores_core(void)
 {
 	return current < 0 ? 0 : machine.tasks[current].core;

@@ -42,6 +42,7 @@ enum { TOKEN_SIZE = 4096, MAX_DEPTH = 32 };
 
 struct trace;
 struct memory;
+struct sim_fiber;
 
 /* How many runs there may be, executions and what was abandoned; and one standard
  * deviation of that, as a part of it. 0 = nobody knows. */
@@ -103,7 +104,8 @@ void *explore_allocate(size_t size, size_t alignment); /* zeroed */
 void explore_free(void *p);
 /* Gives what starts at p a name in traces. */
 void explore_label(const void *p, const char *name);
-int explore_thread(void); /* -1 while setting up or finishing */
+int explore_thread(void);	       /* -1 while setting up or finishing */
+struct sim_fiber *explore_fiber(void); /* that of the running thread, or NULL */
 /* The value that a word is left with; for `each` and `finished`. */
 uint64_t explore_final(const uint64_t *word);
 /* Ends the thread's storage and stack, after what the runtime has to do. */
@@ -111,6 +113,11 @@ void explore_exit(void);
 /* Stops everything with a verdict. On a thread it does not return. */
 void explore_fail(enum verdict verdict, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* The same: the running thread has crashed. */
+#define CRASHED \
+	"thread %d crashed (%s) after this; a wild pointer, or too deep a recursion"
+void explore_crashed(const char *how);
 
 /*
  * A section guarded by lock number `lock`, whose words are the `size` bytes at

@@ -13,6 +13,13 @@ int explore_thread(void)
 	return s->self == NULL ? -1 : me(s);
 }
 
+struct sim_fiber *explore_fiber(void)
+{
+	struct search *s = current_search;
+
+	return s == NULL || s->self == NULL ? NULL : s->self->fiber;
+}
+
 void search_pause(struct search *s, enum thread_state state)
 {
 	struct thread *thread = s->self;
@@ -46,6 +53,14 @@ void explore_fail(enum verdict verdict, const char *format, ...)
 					  s->address, 0, s->site);
 	}
 	search_stop(s);
+}
+
+void explore_crashed(const char *how)
+{
+	struct search *s = current_search;
+
+	s->address = NULL; /* what it was about is what the thread did before */
+	explore_fail(VERDICT_ASSERTION, CRASHED, me(s), how);
 }
 
 /* Where it stands. */

@@ -23,7 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 int program_unroll;
@@ -72,28 +71,12 @@ static void crashed(int signal)
 			     "thread %d ran %d seconds without an atomic operation or a "
 			     "call that could be seen; does it end?",
 			     me(s), PATIENCE);
-	program_fail(VERDICT_ASSERTION, s->site,
-		     "thread %d crashed (%s) after this; a wild pointer, or too deep a "
-		     "recursion",
-		     me(s), strsignal(signal));
+	program_fail(VERDICT_ASSERTION, s->site, CRASHED, me(s), strsignal(signal));
 }
 
-/* Goes on in crashed(), on the thread's own stack, of which nothing is needed. */
-static void divert(int signal, ucontext_t *context)
+static void divert(int signal, void *context)
 {
-	size_t size;
-	char *stack = sim_fiber_stack(current_search->self->fiber, &size);
-	uintptr_t top = ((uintptr_t)stack + size - 4096) & ~(uintptr_t)15;
-
-#if defined(__x86_64__)
-	context->uc_mcontext.gregs[REG_RSP] = (greg_t)(top - 8);
-	context->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)crashed;
-	context->uc_mcontext.gregs[REG_RDI] = signal;
-#else
-	context->uc_mcontext.sp = top;
-	context->uc_mcontext.pc = (uintptr_t)crashed;
-	context->uc_mcontext.regs[0] = (unsigned long long)signal;
-#endif
+	sim_fiber_divert(current_search->self->fiber, context, crashed, signal);
 }
 
 static void on_crash(int signal, siginfo_t *info, void *context)

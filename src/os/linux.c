@@ -243,26 +243,33 @@ void pawl_os_wake(const pawl_atomic64 *word)
 }
 
 /* The kernel's sets, of 64 signals: the C library's functions leave out its own. */
-static void set_signals(const uint64_t *to, uint64_t *was)
+static void set_signals(int how, const uint64_t *to, uint64_t *was)
 {
 	int saved = errno;
 
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, to, was, sizeof(*to));
+	syscall(SYS_rt_sigprocmask, how, to, was, sizeof(*to));
 	errno = saved;
+}
+
+static uint64_t bit_of(int signal)
+{
+	return (uint64_t)1 << (signal - 1);
 }
 
 uint64_t pawl_os_block_signals(void)
 {
-	const uint64_t all = ~(uint64_t)0;
+	const uint64_t caused = bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGILL) |
+				bit_of(SIGFPE) | bit_of(SIGTRAP) | bit_of(SIGSYS);
+	const uint64_t others = ~caused;
 	uint64_t was = 0;
 
-	set_signals(&all, &was);
+	set_signals(SIG_BLOCK, &others, &was);
 	return was;
 }
 
 void pawl_os_restore_signals(uint64_t blocked)
 {
-	set_signals(&blocked, NULL);
+	set_signals(SIG_SETMASK, &blocked, NULL);
 }
 
 void pawl_os_yield(void)

@@ -84,8 +84,9 @@ bool pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
  * nothing happens, or somebody else wakes up for no reason. */
 void pawl_os_wake(const pawl_atomic64 *word);
 
-/* Keeps all signals from the calling thread, until restore: for what a handler must
- * not find half done. Returns what was blocked before. */
+/* Keeps signals from the calling thread, until restore: for what a handler must not find
+ * half done. Not those that it would cause itself, for which the system then would end the
+ * process. Returns what was blocked before. */
 uint64_t pawl_os_block_signals(void);
 void pawl_os_restore_signals(uint64_t blocked);
 

@@ -114,39 +114,33 @@ static struct pawl_sleeper *dequeue_owner(struct pawl_bucket *bucket,
 	return next;
 }
 
-/* True if m's memory has begun a new life while we were waiting for the last one.
- * Requires the bucket's lock. */
+/* True if it is not in m's queue: not yet, no longer, or because m's memory has begun a
+ * new life while we were waiting for the last one. Requires the bucket's lock. */
 static bool is_forgotten(const struct pawl_mutex *m, const struct pawl_sleeper *me)
 {
 	return me->address != m;
 }
 
-/* Volatile: a signal's handler looks, between any two steps. */
-static struct pawl_sleeper *volatile *innermost(void)
+/* A waiting thread takes the lock of its bucket, and gives it back. */
+static void hold(struct pawl_bucket *bucket, struct pawl_sleeper *me)
 {
-	return &pawl_self()->asleep;
+	me->signals = pawl_jumps_bar();
+	pawl_bucket_lock(bucket);
 }
 
-void pawl_wait_begin(struct pawl_sleeper *me)
+static void let_go(struct pawl_bucket *bucket, const struct pawl_sleeper *me)
 {
-	me->outer = *innermost();
-	*innermost() = me;
+	pawl_bucket_unlock(bucket);
+	pawl_jumps_allow(me->signals);
 }
 
-bool pawl_wait_end(struct pawl_sleeper *me)
+/* How a wait has ended; ECANCELED if it was abandoned, and has to start over. */
+static int end_wait(const struct pawl_mutex *m, struct pawl_sleeper *me, int error)
 {
-	*innermost() = me->outer;
-	return !me->abandoned;
-}
-
-bool pawl_sleep_queued(struct pawl_sleeper *me, const struct pawl_deadline *deadline)
-{
-	bool told;
-
-	pawl_wait_begin(me);
-	told = pawl_sleep(me, deadline);
-	(void)pawl_wait_end(me);
-	return told;
+	if (pawl_wait_end(me))
+		return error;
+	/* Relaxed: it was granted to us no more, so if it is ours we took it. */
+	return pawl_load_relaxed(&m->word) == me->identity ? 0 : ECANCELED;
 }
 
 /*
@@ -161,9 +155,11 @@ static int nap(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns,
 	struct pawl_deadline soon = pawl_deadline_in(ns);
 	bool last = deadline != NULL && pawl_os_until(deadline) < ns;
 
-	pawl_bucket_lock(bucket);
+	hold(bucket, me);
 	/* Relaxed: stored under the lock only. */
-	if (is_forgotten(m, me)) {
+	if (me->abandoned) {
+		; /* it was told so: it does not sleep */
+	} else if (is_forgotten(m, me)) {
 		last = deadline != NULL;
 		soon = FOR_EVER;
 		pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
@@ -171,8 +167,8 @@ static int nap(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns,
 		pawl_bucket_uncount(bucket, me);
 		pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
 	}
-	pawl_bucket_unlock(bucket);
-	if (pawl_sleep_queued(me, last ? deadline : &soon))
+	let_go(bucket, me);
+	if (pawl_sleep(me, last ? deadline : &soon))
 		return EAGAIN;
 	if (last)
 		return ETIMEDOUT;
@@ -190,22 +186,22 @@ static int sleep_as_head(struct pawl_mutex *m, struct pawl_sleeper *me, bool pat
 {
 	struct pawl_bucket *bucket = pawl_bucket_of_(m);
 
-	pawl_bucket_lock(bucket);
+	hold(bucket, me);
 	/* Relaxed: stored under the lock only. */
 	if (pawl_load_relaxed(&me->state) == SLEEPER_GRANTED || is_forgotten(m, me)) {
-		pawl_bucket_unlock(bucket);
+		let_go(bucket, me);
 		return nap(m, me, 0, deadline);
 	}
 	if (patient)
 		begin_patience(m);
 	pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
 	pawl_bucket_count(bucket, me);			/* I3 */
-	pawl_bucket_unlock(bucket);
+	let_go(bucket, me);
 	if (!pawl_park_fence()) /* [H] of sleep/park.c: P1 */
 		return nap(m, me, UNSURE_NS, deadline);
 	if (pawl_mutex_take_(m)) /* P1 */
 		return 0;
-	return pawl_sleep_queued(me, deadline) ? EAGAIN : ETIMEDOUT;
+	return pawl_sleep(me, deadline) ? EAGAIN : ETIMEDOUT;
 }
 
 /*
@@ -218,19 +214,20 @@ static int leave_late(struct pawl_bucket *bucket, struct pawl_mutex *m,
 	struct pawl_sleeper *next = NULL;
 	bool head, asleep = false;
 
-	pawl_bucket_lock(bucket);
+	hold(bucket, me);
 	/* Relaxed: granted under the lock that we hold. */
 	if (pawl_load_relaxed(&me->state) == SLEEPER_GRANTED) {
-		pawl_bucket_unlock(bucket);
+		let_go(bucket, me);
 		return 0;
 	}
 	if (is_forgotten(m, me)) {
-		pawl_bucket_unlock(bucket);
+		let_go(bucket, me);
 		return ETIMEDOUT;
 	}
 	head = pawl_bucket_find(bucket->first, m) == me;
 	pawl_bucket_uncount(bucket, me);
 	pawl_bucket_remove(bucket, me);
+	me->address = NULL;
 	if (head) {
 		/* We do not hold m, so nobody vouches that an unlock will see
 		 * the next head asleep: get it up. */
@@ -246,11 +243,12 @@ static int leave_late(struct pawl_bucket *bucket, struct pawl_mutex *m,
 	pawl_bucket_unlock(bucket);
 	if (asleep)
 		pawl_os_wake(&next->state);
+	pawl_jumps_allow(me->signals);
 	return ETIMEDOUT;
 }
 
-/* The life of a head, until it owns m (0), is late (ETIMEDOUT), or was dropped from
- * the queue by its own thread (ECANCELED). */
+/* The life of a head, until it owns m (0), is late (ETIMEDOUT), or was abandoned
+ * (ECANCELED). */
 static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 		   const struct pawl_deadline *deadline)
 {
@@ -268,13 +266,12 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 
 		if (pawl_load_acquire(&me->state) == SLEEPER_GRANTED) /* [W] */
 			return 0;
-		pawl_wait_begin(me);
 		polled = insist ? pawl_mutex_insist(m, me->identity, &me->state,
 						    SLEEPER_GRANTED, INSIST_NS)
 				: pawl_mutex_poll(m, me->identity, &me->state,
 						  SLEEPER_GRANTED, pawl_wake_cost() / 2);
-		if (!pawl_wait_end(me)) /* it is off the queue */
-			return polled == PAWL_POLLED_TAKEN ? 0 : ECANCELED;
+		if (me->abandoned)
+			return ECANCELED;
 		if (polled == PAWL_POLLED_TAKEN)
 			break;
 		if (insist) {
@@ -291,14 +288,15 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 		if (error == ETIMEDOUT)
 			return leave_late(bucket, m, me);
 	} while (error != 0);
-	pawl_bucket_lock(bucket);
+	hold(bucket, me);
 	if (!is_forgotten(m, me)) {
 		next = dequeue_owner(bucket, m, me);
+		me->address = NULL;
 		if (next != NULL)
 			/* Every unlock from here on comes after us, and sees it (I3). */
 			pawl_bucket_count(bucket, next);
 	}
-	pawl_bucket_unlock(bucket);
+	let_go(bucket, me);
 	return 0;
 }
 
@@ -356,7 +354,8 @@ static void bring_others(struct pawl_mutex *m)
 void pawl_mutex_lock_queued(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
 {
 	bring_others(m);
-	if (compete(m, sleeper, true, NULL) == ECANCELED)
+	pawl_wait_begin(sleeper);
+	if (end_wait(m, sleeper, compete(m, sleeper, true, NULL)) == ECANCELED)
 		pawl_mutex_lock_slow_(m);
 }
 
@@ -372,9 +371,9 @@ static bool made_room_in_vain(struct pawl_mutex *m, struct pawl_sleeper *me,
 	struct pawl_deadline soon = pawl_deadline_in(ROOM_WAKES * pawl_wake_cost());
 	bool in_vain, first;
 
-	if (pawl_sleep_queued(me, &soon))
+	if (pawl_sleep(me, &soon))
 		return false;
-	pawl_bucket_lock(bucket);
+	hold(bucket, me);
 	in_vain = !is_forgotten(m, me) && pawl_bucket_find(bucket->first, m) == head;
 	/* Relaxed: told under the lock only. */
 	if (in_vain)
@@ -382,6 +381,7 @@ static bool made_room_in_vain(struct pawl_mutex *m, struct pawl_sleeper *me,
 			  pawl_load_relaxed(&head->state) == SLEEPER_WOKEN;
 	if (in_vain) {
 		pawl_bucket_remove(bucket, me);
+		me->address = NULL;
 		/* Relaxed: our own; and hints. */
 		pawl_store_relaxed(&me->state, SLEEPER_WAITING);
 		pawl_store_relaxed(&bucket->called, 1); /* long ago */
@@ -389,62 +389,64 @@ static bool made_room_in_vain(struct pawl_mutex *m, struct pawl_sleeper *me,
 		first = pawl_load_relaxed(&bucket->caller) == me->identity;
 		pawl_store_relaxed(&bucket->caller, first ? me->identity | IN_VAIN : 0);
 	}
-	pawl_bucket_unlock(bucket);
+	let_go(bucket, me);
 	return in_vain;
 }
 
-/* As compete; ECANCELED means that it must be tried anew. */
-static int try_until(struct pawl_mutex *m, const struct pawl_deadline *deadline,
-		     void (*abandon)(struct pawl_sleeper *))
+/* As compete, from the beginning. */
+static int try_until(struct pawl_mutex *m, struct pawl_sleeper *me,
+		     const struct pawl_deadline *deadline)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of_(m);
-	struct pawl_sleeper me = {.address = m,
-				  .mutex = m,
-				  .identity = pawl_mutex_me_(),
-				  .abandon = abandon};
 	struct pawl_sleeper *head;
 	enum pawl_polled outcome;
 	int tries = PAWL_MUTEX_TRIES;
 	bool room, queued, called, again;
 
 	do {
-		room = owes_room(m, me.identity);
+		room = owes_room(m, me->identity);
 		queued = pawl_mutex_has_queue(m);
 		/* The holder may not be running if others had to queue. */
 		outcome = room ? PAWL_POLLED_CROWDED
-			       : pawl_mutex_poll(m, me.identity, NULL, 0,
+			       : pawl_mutex_poll(m, me->identity, NULL, 0,
 						 pawl_wake_cost() / (queued ? 4 : 1));
 		if (outcome == PAWL_POLLED_TAKEN)
 			return 0;
-		pawl_bucket_lock(bucket);
+		hold(bucket, me);
+		if (me->abandoned) {
+			let_go(bucket, me);
+			return ECANCELED;
+		}
 		head = pawl_bucket_find(bucket->first, m);
 		/* Relaxed: only says whether it got up. */
 		called = head != NULL && pawl_load_relaxed(&head->state) == SLEEPER_WOKEN;
 		/* Who makes room does so even if m is free: the head is to take it. */
 		if (!(room && called) && pawl_mutex_take_(m)) {
-			pawl_bucket_unlock(bucket);
+			let_go(bucket, me);
 			return 0;
 		}
 		/* A head that was woken, and has no CPU yet, is no reason to sleep; unless
 		 * we get nowhere, and may have the CPU that it waits for. */
 		again = outcome != PAWL_POLLED_CROWDED && called && tries > 0;
 		tries -= outcome == PAWL_POLLED_HOGGED ? (PAWL_MUTEX_TRIES + 1) / 2 : 1;
-		if (!again)
-			pawl_bucket_append(bucket, &me);
+		if (!again) {
+			me->address = m;
+			pawl_bucket_append(bucket, me);
+		}
 		if (head == NULL)
 			begin_patience(m);
 		room &= called && deadline == NULL;
 		/* Relaxed: hints. */
-		if (room && pawl_load_relaxed(&bucket->caller) != me.identity)
-			pawl_store_relaxed(&bucket->caller, me.identity | SECOND);
-		pawl_bucket_unlock(bucket);
+		if (room && pawl_load_relaxed(&bucket->caller) != me->identity)
+			pawl_store_relaxed(&bucket->caller, me->identity | SECOND);
+		let_go(bucket, me);
 		if (room)
-			again = made_room_in_vain(m, &me, head);
+			again = made_room_in_vain(m, me, head);
 	} while (again);
 
-	if (head != NULL && !pawl_sleep_queued(&me, deadline) && !me.abandoned)
-		return leave_late(bucket, m, &me);
-	return me.abandoned ? ECANCELED : compete(m, &me, head != NULL, deadline);
+	if (head != NULL && !pawl_sleep(me, deadline) && !me->abandoned)
+		return leave_late(bucket, m, me);
+	return me->abandoned ? ECANCELED : compete(m, me, head != NULL, deadline);
 }
 
 int pawl_mutex_await(struct pawl_mutex *m, const struct pawl_deadline *deadline,
@@ -452,9 +454,14 @@ int pawl_mutex_await(struct pawl_mutex *m, const struct pawl_deadline *deadline,
 {
 	int error;
 
-	do
-		error = try_until(m, deadline, abandon);
-	while (error == ECANCELED);
+	do {
+		struct pawl_sleeper me = {
+			.mutex = m, .identity = pawl_mutex_me_(), .abandon = abandon};
+
+		/* Before it is queued: who jumps in between has to leave. */
+		pawl_wait_begin(&me);
+		error = end_wait(m, &me, try_until(m, &me, deadline));
+	} while (error == ECANCELED);
 	return error;
 }
 
@@ -475,23 +482,6 @@ void pawl_mutex_forget(struct pawl_mutex *m)
 bool pawl_mutex_leave_queue(struct pawl_sleeper *me)
 {
 	return leave_late(pawl_bucket_of_(me->mutex), me->mutex, me) == 0;
-}
-
-void pawl_mutex_abandon(void)
-{
-	struct pawl_thread *self = pawl_self();
-	struct pawl_sleeper *me;
-
-	for (me = self->asleep; me != NULL; me = me->outer) {
-		if (me->abandon != NULL)
-			me->abandon(me);
-		else if (pawl_mutex_leave_queue(me))
-			pawl_mutex_unlock(me->mutex);
-		me->abandoned = true;
-		/* Relaxed: our own. */
-		pawl_store_relaxed(&me->state, SLEEPER_WOKEN);
-	}
-	self->asleep = NULL;
 }
 
 void pawl_mutex_lock_slow_(struct pawl_mutex *m)

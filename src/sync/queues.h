@@ -80,6 +80,14 @@ bool pawl_wait_end(struct pawl_sleeper *me);
 /* Sleeps as pawl_sleep does, where pawl_mutex_abandon finds the sleeper. */
 bool pawl_sleep_queued(struct pawl_sleeper *me, const struct pawl_deadline *deadline);
 
+/* From now on pawl_mutex_abandon may be called, by whoever interrupts a wait. */
+void pawl_jumps_expect(void);
+
+/* Bars signals, if one could come that jumps, and allows again what they were: around
+ * what a waiting thread does with the lock of its bucket. */
+uint64_t pawl_jumps_bar(void);
+void pawl_jumps_allow(uint64_t signals);
+
 /*
  * The calling thread, a signal's handler that is, is about to jump out of the
  * waits for mutexes and rwlocks that it is in: leaves their queues. A wait that it does

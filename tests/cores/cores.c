@@ -6,6 +6,9 @@
  */
 #include "programs.h"
 
+#include <sim/check/crash.h>
+#include <sim/seam.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -301,6 +304,50 @@ static void a_failure_is_repeated_by_its_choices(void **state)
 	free(again.trace);
 }
 
+/* The second thread to come follows an address that is nobody's. */
+static uint64_t arrivals;
+
+static void clear_arrivals(void *context)
+{
+	(void)context;
+	arrivals = 0;
+	cores_label(&arrivals, sizeof(arrivals), "arrivals", NULL);
+}
+
+static void crash_second(void *context, int thread)
+{
+	(void)context;
+	(void)thread;
+	if (sim_fetch_add(&arrivals, 1, SIM_RELAXED) == 1)
+		*(volatile uint64_t *)(~(uintptr_t)0 / 3 * 2 & ~(uintptr_t)7) = 1;
+}
+
+static void a_crash_is_a_failure_of_the_thread(void **state)
+{
+	static struct result first, again;
+	const struct cores_program program = {
+		.threads = 2,
+		.cpus = 2,
+		.pinned = true,
+		.set_up = clear_arrivals,
+		.thread = crash_second,
+	};
+	struct options options = {.model = MODEL_TSO, .keep_trace = true};
+
+	(void)state;
+	catch_crashes();
+	cores_explore(&program, &options, &first);
+	assert_int_equal(first.verdict, VERDICT_ASSERTION);
+	assert_non_null(strstr(first.message, "crashed"));
+	assert_non_null(strstr(first.trace, "arrivals"));
+	options.choices = first.choices;
+	cores_explore(&program, &options, &again);
+	assert_string_equal(again.message, first.message);
+	assert_string_equal(again.trace, first.trace);
+	free(first.trace);
+	free(again.trace);
+}
+
 static void a_limit_is_not_a_pass(void **state)
 {
 	struct lease_context context = {.rounds = 2};
@@ -332,6 +379,7 @@ int main(void)
 		cmocka_unit_test(a_sound_lease_passes),
 		cmocka_unit_test(each_mutant_of_a_lease_is_rejected),
 		cmocka_unit_test(a_failure_is_repeated_by_its_choices),
+		cmocka_unit_test(a_crash_is_a_failure_of_the_thread),
 		cmocka_unit_test(a_limit_is_not_a_pass),
 	};
 

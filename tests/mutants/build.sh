@@ -18,7 +18,7 @@ cp "$here/weaker.h" "$overlay/pawl/"
 flags="-include $overlay/pawl/weaker.h"
 # The runtime's sources see a changed header only if they are built anew.
 case $1 in
-mutex | cond | semaphore) sources="sync/cond sync/mutex sync/mutex_poll sleep/park" ;;
+mutex | cond | semaphore) sources="sync/cond sync/mutex sync/jumps sync/mutex_poll sleep/park" ;;
 hapax) sources=sync/hapax_timed ;;
 hapax+park) sources="sync/hapax_timed sleep/park" ;;
 park) sources=sleep/park ;;
@@ -37,7 +37,7 @@ interposer)
 	*) flags="$flags --param=tsan-distinguish-volatile=1" ;;
 	esac
 	;;
-rwlock) sources="sync/rwlock sync/rwlock_write sync/mutex sync/mutex_poll sleep/park" ;;
+rwlock) sources="sync/rwlock sync/rwlock_write sync/mutex sync/jumps sync/mutex_poll sleep/park" ;;
 reads) sources=sync/readers ;;
 lease | handle) sources="lease/lease lease/handle life/exit" ;;
 shared) sources="shared/lock shared/agents" ;;

@@ -48,7 +48,7 @@ judge() {
 	options=
 	[ -e "$here/$lock.options" ] && options=$(cat "$here/$lock.options")
 	[ "$file" = "$3" ] || options="$options --scenario ${3#* }"
-	timeout 120 "$pawl" check --load "$scratch/lock.so" "$name" --limit 1000000 $options \
+	timeout 120 "$pawl" check --load "$scratch/lock.so" "$name" --limit 2000000 $options \
 		--json "$scratch/result.json" > "$scratch/output" 2> "$scratch/errors"
 	code=$?
 	if [ $code -gt 1 ]; then

@@ -153,7 +153,7 @@ const struct scenario mutex_states_scenarios[] = {
 	 .cores = &states, .takes_minutes = true},
 	{THREE("any-room", "any-three, and who woke the head makes room for it", set_up,
 	       any_three_thread, three_visits),
-	 .room = true, .cores = &states},
+	 .room = true, .cores = &states, .takes_minutes = true},
 	{THREE("any-refused", "any-three, and membarrier is refused", set_up,
 	       any_three_thread, three_visits),
 	 .cores = &states, .takes_minutes = true, .without_membarrier = true},

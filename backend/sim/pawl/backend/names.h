@@ -108,6 +108,9 @@
 #define pawl_os_restore_signals	 sim_os_restore_signals
 #define pawl_os_reserve		 sim_os_reserve
 #define pawl_mutex_hand_over_	 sim_mutex_hand_over
+#define pawl_jumps_allow	 sim_jumps_allow
+#define pawl_jumps_bar		 sim_jumps_bar
+#define pawl_jumps_expect	 sim_jumps_expect
 #define pawl_mutex_poll		 sim_mutex_poll
 #define pawl_mutex_insist	 sim_mutex_insist
 #define pawl_mutex_leave_queue	 sim_mutex_leave_queue

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A signal's handler that jumps out of pthread_mutex_timedlock, wherever that is: who
+ * waits before or behind comes through all the same. The mutex is held throughout, so
+ * that the victim never gets it.
+ */
+#include "stage.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <string.h>
+
+enum { LONG_NS = 100 * 1000 * 1000 };
+
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static sigjmp_buf way_out;
+static volatile bool armed; /* the victim is inside */
+
+/* Where the interposer's mutex has what it counts for its queue: 0 if nobody is there. */
+static bool has_queue(void)
+{
+	uint32_t words[4];
+
+	memcpy(words, (const void *)&m, sizeof(words));
+	return words[2] != 0;
+}
+
+static void pass(void)
+{
+	pthread_mutex_lock(&m);
+	stage_section();
+	pthread_mutex_unlock(&m);
+}
+
+static void hold(void)
+{
+	pthread_mutex_lock(&m);
+}
+
+static void let_go(void)
+{
+	stage_section();
+	pthread_mutex_unlock(&m);
+}
+
+static void jump(void)
+{
+	if (!armed)
+		return;
+	armed = false;
+	atomic_fetch_add(&page->handled, 1);
+	siglongjmp(way_out, 1);
+}
+
+static void take_or_jump(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_REALTIME, &time);
+	time.tv_nsec += LONG_NS;
+	if (time.tv_nsec >= 1000000000) {
+		time.tv_nsec -= 1000000000;
+		time.tv_sec++;
+	}
+	if (sigsetjmp(way_out, 1) != 0)
+		return;
+	armed = true;
+	stage_demand(pthread_mutex_timedlock(&m, &time) == ETIMEDOUT, "it was held");
+	armed = false;
+}
+
+/* Other frames come where the wait's were. */
+static __attribute__((noinline)) void overwrite(void)
+{
+	volatile char room[4096];
+
+	memset((void *)(uintptr_t)room, 0x5a, sizeof(room));
+}
+
+static void queue_up(void)
+{
+	stage_placed();
+	pass();
+}
+
+static void queue_up_last(void)
+{
+	stage_placed();
+	while (!has_queue() && !stage_is_over())
+		stage_nap();
+	pass();
+}
+
+static void check(void)
+{
+	stage_demand(pthread_mutex_trylock(&m) == 0, "the mutex stays locked");
+	pthread_mutex_unlock(&m);
+}
+
+#define PLAY                                                                      \
+	.kinds = 1 << SIGNAL, .late = true, .hold = hold, .victim = take_or_jump, \
+	.handler = jump, .let_go = let_go, .after = overwrite, .check = check
+
+const struct scenario scenarios[] = {
+	{.name = "jump.alone", PLAY},
+	{.name = "jump.last", PLAY, .partners = 1, .partner = queue_up},
+	{.name = "jump.first", PLAY, .partners = 1, .partner = queue_up_last},
+	{.name = NULL},
+};
