@@ -10,6 +10,8 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -102,24 +104,52 @@ const uint32_t *pawl_os_cid_word(void)
 	return filled ? &rseq_area()->mm_cid : NULL;
 }
 
-/* "0-3" or "0-3,8-11": one more than the last number; 0 if there is no such file. */
-static unsigned read_possible(const char *name)
+enum { LIST_SIZE = 256 };
+
+/* Reads "0-3" or "0-3,8-11"; false if there is no such file, or it is longer. */
+static bool read_list(const char *name, char list[static LIST_SIZE])
 {
 	int saved = errno;
 	int file = open(name, O_RDONLY | O_CLOEXEC);
-	char text[256];
-	ssize_t length = file >= 0 ? read(file, text, sizeof(text)) : -1, i;
-	unsigned last = 0;
+	ssize_t length = file >= 0 ? read(file, list, LIST_SIZE) : -1;
 
 	if (file >= 0)
 		close(file);
 	errno = saved;
-	for (i = 0; i < length; i++)
-		if (text[i] >= '0' && text[i] <= '9')
-			last = 10 * last + (unsigned)(text[i] - '0');
-		else if (text[i] != '\n')
+	if (length <= 0 || length == LIST_SIZE)
+		return false;
+	list[length] = '\0';
+	return true;
+}
+
+/* One more than the last number of a list; 0 if there is no such file. */
+static unsigned read_possible(const char *name)
+{
+	char list[LIST_SIZE], *at;
+	unsigned last = 0;
+
+	if (!read_list(name, list))
+		return 0;
+	for (at = list; *at != '\0'; at++)
+		if (*at >= '0' && *at <= '9')
+			last = 10 * last + (unsigned)(*at - '0');
+		else if (*at != '\n')
 			last = 0;
-	return length > 0 && length < (ssize_t)sizeof(text) ? last + 1 : 0;
+	return last + 1;
+}
+
+bool pawl_os_cache_of(unsigned cpu, unsigned *first, bool *all)
+{
+	char name[64], mine[LIST_SIZE], online[LIST_SIZE];
+
+	snprintf(name, sizeof(name),
+		 "/sys/devices/system/cpu/cpu%u/cache/index3/shared_cpu_list", cpu);
+	if (!read_list(name, mine))
+		return false;
+	*first = (unsigned)strtoul(mine, NULL, 10);
+	*all = read_list("/sys/devices/system/cpu/online", online) &&
+	       strcmp(mine, online) == 0;
+	return true;
 }
 
 unsigned pawl_os_possible_cpus(void)
