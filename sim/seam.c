@@ -131,9 +131,12 @@ bool sim_one_in(unsigned n)
 }
 
 unsigned sim_node_count = 1;
+unsigned (*sim_home)(void);
 
 unsigned sim_node(void)
 {
+	if (sim_home != NULL)
+		return sim_home();
 	if (sim_engine->node != NULL)
 		return sim_node_count > 1 ? sim_engine->node() : UINT32_MAX;
 	return sim_node_count > 1 && sim_one_in(2);

@@ -141,11 +141,12 @@ bool sim_sleep(const uint64_t *p, uint64_t expected, bool timed);
 void sim_wake(const uint64_t *p);
 void *sim_self(void);
 bool sim_one_in(unsigned n);
-/* NUMA node of the running thread, of so many; PAWL_NO_HOME on a machine that has one.
- * An engine without a machine has 1 or 2: a lock for several goes its long way there on
- * one as well. */
+/* The home of the running thread, of so many; PAWL_NO_HOME on a machine that has one.
+ * An engine without a machine has 1 or 2, a lock for several goes its long way there on
+ * one as well; or asks sim_home, if it is not NULL. */
 unsigned sim_node(void);
 extern unsigned sim_node_count;
+extern unsigned (*sim_home)(void);
 /* Whether the running engine has a clock: waiting then is as on real hardware. */
 bool sim_timed(void);
 void sim_pause(void);

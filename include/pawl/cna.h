@@ -1,47 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl/cna.h - queue lock in one word that stays on a NUMA node for a while.
+ * pawl/cna.h - queue lock in one word that stays where its data are for a while.
  *
- * Choose it  for a hot lock on a machine with several sockets: lock and data
- *            then seldom travel between them. It fits wherever mcs.h does.
+ * Choose it  for a hot lock on a machine whose CPUs do not all share a cache: lock
+ *            and data then seldom travel further. It fits wherever mcs.h does.
  * Avoid it   when threads may outnumber CPUs; or for strict arrival order.
  * Source     Dice & Kogan, "Compact NUMA-aware Locks", EuroSys 2019.
- * Departs    from it: a count, not a coin, ends a node's turn, so that nobody
- *            waits for longer than I4 says; what a holder hands on is in fields
- *            of its own, not in the word that is waited for.
+ * Departs    from it: a home is what shares a cache, not a NUMA node; a count, not a
+ *            coin, ends its turn (I4); links say who is near; those that are passed
+ *            over are sorted by home, so that many homes do not make a long search;
+ *            what a holder hands on is in fields of its own, not in the word that is
+ *            waited for.
  * Cost       lock 1 RMW, unlock 1 RMW; 16 bytes (core 8), 0 = free; one node
- *            of 128 bytes for each lock held or waited for. With one NUMA node it
- *            is mcs and two stores.
+ *            of 128 bytes for each lock held or waited for. With one home it
+ *            is mcs and a few stores.
  *
- * State: the queue of mcs.h, and of its holder H a second one, H.aside, of those
- * that were passed over; its first node knows its last.
+ * State: the queue of mcs.h, and beside it those that its holder H passed over, in
+ * runs of one home each: H.aside is the run that was made last, in a circle.
  *
- *   H -> b -> c -> a, aside  -      (small letters wait; a is on the node of H)
- *        unlock by H: a -> ..., aside b -> c         a is on this node
- *        unlock by a: b -> c -> ..., aside  -        the turn is over, or nobody
- *                                                    else of this node waits
+ *   H -> b1 -> c1 -> b2 -> a1, aside  -         (a, b, c: homes; H is an a)
+ *     unlock by H:  a1 -> ..., aside b1 -> b2, c1        a1 is near
+ *     unlock by a1: b1 -> b2 -> ..., aside c1            the turn is over, or nobody
+ *                                                        near waits
  *
  *   I1  tail is the last node of the queue, 0 if nobody holds or waits. Who is
  *       aside is not in the queue, and cannot be reached from tail.
- *   I2  Links of nodes before the tail, aside, last and streak are the holder's
- *       alone; a waiter writes its home and the link behind it, once.
- *   I3  Who is aside came before all that are in the queue, and among each other
- *       they keep their order: the eldest waiter is the first aside or, if
- *       nobody is, the first in the queue.
- *   I4  streak counts hand-overs since the eldest waiter's turn, and is
- *       PAWL_NUMA_STREAK at most. So the eldest is overtaken that often at most.
+ *   I2  Links of nodes before the tail, aside, value, last, free_next and streak are
+ *       the holder's alone; a waiter writes its home and the link behind it, once,
+ *       and that says its home as well: to pass it over, nobody need look at it.
+ *   I3  Of a home there is one run aside at most, value says of which there are
+ *       (PAWL_CNA_HOMES bits); its first node knows its last, whose link is 0. Who is
+ *       passed over comes last in its home's run, and a new run last in the circle.
+ *   I4  A turn is the sections of one home in a row while somebody is aside: streak
+ *       counts them, PAWL_NUMA_STREAK at most. The next turn is that of the eldest
+ *       run. So all homes take turns, and each of them is first come, first served.
  *
  * Order      [A] pairs with [R]: a section happens before the next one, and what
  *            its holder handed on is there. [T] pairs with itself and with [F]: it
  *            publishes the cleared node to the successor, and takes over from the
- *            unlock that emptied the queue, or made it those that were aside: who
- *            comes behind the last of them links itself after that link was cleared.
+ *            unlock that emptied the queue, or made it a run that was aside: who
+ *            comes behind its last links itself after that link was cleared.
  *            [N] pairs with [L]: a holder that finds a waiter also finds its home,
  *            and its link cleared.
  * Lifetime   [F], or else [R], is unlock's last access to what it does not own: [F]
  *            to *l, [R] to the node of a thread that waits.
- * Checked    tests/locks/cna.c; pawl check cna, with two nodes; mutants A, R, T, F,
- *            N, L, I2, I3, I4.
+ * Checked    tests/locks/cna.c; pawl check cna, with two homes and with
+ *            three; mutants A, R, T, F, N, L, I1, I2, I3.
  */
 #ifndef PAWL_CNA_H
 #define PAWL_CNA_H
@@ -59,10 +63,24 @@ struct pawl_cna_context {
 
 #define PAWL_CNA_INIT PAWL_ZERO
 
+/* Homes that are more share one. A link has room for so many, beside its address. */
+enum { PAWL_CNA_HOMES = 64 };
+
+static inline struct pawl_node *pawl_cna_node_(uint64_t link)
+{
+	return (struct pawl_node *)pawl_pointer(link / PAWL_CNA_HOMES * PAWL_CNA_HOMES);
+}
+
+static inline uint32_t pawl_cna_home_(uint64_t link)
+{
+	return link % PAWL_CNA_HOMES;
+}
+
 /* The lock was free: nobody is aside, and where we are nobody has asked yet. */
 static inline void pawl_cna_begin_(struct pawl_node *node)
 {
 	node->aside = NULL;
+	node->value = 0;
 	node->streak = 0;
 	node->home = PAWL_NO_HOME;
 }
@@ -72,6 +90,7 @@ static inline void pawl_cna_acquire_(struct pawl_cna_core *l,
 				     struct pawl_cna_context *context, enum pawl_wait how)
 {
 	struct pawl_node *node = pawl_node_get_(), *ahead;
+	uint64_t link;
 
 	context->node = node;
 	pawl_store_relaxed(&node->next, 0);  /* Relaxed: published by [T], [L] */
@@ -82,9 +101,10 @@ static inline void pawl_cna_acquire_(struct pawl_cna_core *l,
 		pawl_cna_begin_(node);
 		return;
 	}
-	node->home = pawl_node_home_(node);
-	pawl_store_release(&ahead->next, pawl_address(node)); /* [L] */
-	pawl_notify(&ahead->next, pawl_address(node), how);
+	node->home = pawl_node_home_(node) % PAWL_CNA_HOMES;
+	link = pawl_address(node) + node->home;
+	pawl_store_release(&ahead->next, link); /* [L] */
+	pawl_notify(&ahead->next, link, how);
 	pawl_await_ne_acquire(&node->ready, 0, how); /* [A] */
 }
 
@@ -104,71 +124,105 @@ static inline bool pawl_cna_try_acquire_(struct pawl_cna_core *l,
 	return false;
 }
 
-/*
- * The first waiter of the holder's NUMA node, NULL if none is known. Those before it,
- * from `first` on, go aside, behind those that are there (I3).
- */
-static inline struct pawl_node *pawl_cna_neighbour_(struct pawl_node *node,
-						    struct pawl_node *first)
+/* Puts a row of waiters of one home aside, from `link` to `last`, who is not the tail. */
+static inline void pawl_cna_put_aside_(struct pawl_node *node, uint64_t link,
+				       struct pawl_node *last)
 {
-	uint32_t home = node->home != PAWL_NO_HOME ? node->home : pawl_node_home_(node);
-	struct pawl_node *last = first, *at = first;
+	struct pawl_node *first = pawl_cna_node_(link), *run = node->aside;
+	uint64_t bit = (uint64_t)1 << pawl_cna_home_(link);
 
-	while (at->home != home) {
-		last = at;
-		at = (struct pawl_node *)pawl_pointer(
-			pawl_load_acquire(&at->next)); /* [N] */
-		if (at == NULL)
-			return NULL;
-	}
-	if (at == first)
-		return at;
-	/* Relaxed: links that are ours (I2) until [R] hands them on, or [F] lets somebody
-	 * come behind the last one. */
+	/* Relaxed: links that are ours (I2) until [R] hands them on, or [F] lets
+	 * somebody come behind the last one. */
 	pawl_store_relaxed(&last->next, 0);
-	if (node->aside == NULL)
-		node->aside = first;
-	else /* Relaxed: likewise */
-		pawl_store_relaxed(&node->aside->last->next, pawl_address(first));
-	node->aside->last = last;
-	return at;
+	if ((node->value & bit) != 0) {
+		while (run->home != pawl_cna_home_(link)) /* there is one (I3) */
+			run = run->free_next;
+		pawl_store_relaxed(&run->last->next, link); /* Relaxed: likewise */
+		run->last = last;
+		return;
+	}
+	node->value |= bit;
+	first->last = last;
+	first->free_next = run == NULL ? first : run->free_next;
+	if (run != NULL)
+		run->free_next = first;
+	node->aside = first;
+}
+
+/*
+ * Puts those aside that wait before the first one near, or else before the last ones
+ * that are known: the tail cannot go. Returns the link to who is left.
+ */
+static inline uint64_t pawl_cna_pass_over_(struct pawl_node *node, uint64_t link)
+{
+	uint64_t at = link, next;
+
+	/* Not written for nothing: who told us to go has our node's line, too. */
+	if (node->home == PAWL_NO_HOME)
+		node->home = pawl_node_home_(node) % PAWL_CNA_HOMES;
+	while (pawl_cna_home_(at) != node->home) {
+		next = pawl_load_acquire(&pawl_cna_node_(at)->next); /* [N] */
+		if (next == 0)
+			break;
+		if (pawl_cna_home_(next) != pawl_cna_home_(at)) {
+			pawl_cna_put_aside_(node, link, pawl_cna_node_(at));
+			link = next;
+		}
+		at = next;
+	}
+	return link;
 }
 
 /* What goes to a waiter with the lock. */
-static inline struct pawl_node *pawl_cna_give_(struct pawl_node *to,
-					       struct pawl_node *aside, uint32_t streak)
+static inline struct pawl_node *pawl_cna_give_(const struct pawl_node *node,
+					       struct pawl_node *to, uint32_t streak)
 {
-	to->aside = aside;
+	to->aside = node->aside;
+	to->value = node->value;
 	to->streak = streak;
 	return to;
+}
+
+/* Takes the eldest run from those aside. */
+static inline struct pawl_node *pawl_cna_fetch_(struct pawl_node *node)
+{
+	struct pawl_node *first = node->aside->free_next;
+
+	node->value &= ~((uint64_t)1 << first->home);
+	if (node->aside == first)
+		node->aside = NULL;
+	else
+		node->aside->free_next = first->free_next;
+	return first;
 }
 
 /* Who comes next; NULL if nobody waits, and *l is free. */
 static inline struct pawl_node *pawl_cna_next_(struct pawl_cna_core *l,
 					       struct pawl_node *node, enum pawl_wait how)
 {
-	struct pawl_node *aside = node->aside, *behind, *near;
-	uint64_t next = pawl_load_acquire(&node->next); /* [N] */
+	struct pawl_node *aside = node->aside, *first;
+	uint64_t link = pawl_load_acquire(&node->next); /* [N] */
 
-	if (__builtin_expect(next == 0, true)) {
-		uint64_t rest = aside == NULL ? 0 : pawl_address(aside->last);
+	if (__builtin_expect(link == 0, true)) {
+		uint64_t rest = aside == NULL ? 0 : pawl_address(aside->free_next->last);
 
 		if (pawl_cas_release(&l->tail, pawl_address(node), rest)) /* [F] */
-			return aside == NULL ? NULL : pawl_cna_give_(aside, NULL, 0);
-		next = pawl_await_ne_acquire(&node->next, 0, how); /* [N] as in mcs.h */
+			return aside == NULL
+				       ? NULL
+				       : pawl_cna_give_(node, pawl_cna_fetch_(node), 0);
+		link = pawl_await_ne_acquire(&node->next, 0, how); /* [N] as in mcs.h */
 	}
-	behind = (struct pawl_node *)pawl_pointer(next);
 	if (node->streak < PAWL_NUMA_STREAK) { /* I4 */
-		near = pawl_cna_neighbour_(node, behind);
-		/* If nobody is aside, it is the eldest that comes. */
-		if (near != NULL)
-			return pawl_cna_give_(near, node->aside,
+		link = pawl_cna_pass_over_(node, link);
+		if (pawl_cna_home_(link) == node->home)
+			return pawl_cna_give_(node, pawl_cna_node_(link),
 					      node->aside == NULL ? 0 : node->streak + 1);
 	}
-	if (aside == NULL)
-		return pawl_cna_give_(behind, NULL, 0);
-	pawl_store_relaxed(&aside->last->next, next); /* Relaxed: ours (I2) */
-	return pawl_cna_give_(aside, NULL, 0);	      /* I3 */
+	if (node->aside == NULL)
+		return pawl_cna_give_(node, pawl_cna_node_(link), 0);
+	first = pawl_cna_fetch_(node);
+	pawl_store_relaxed(&first->last->next, link); /* Relaxed: ours (I2) */
+	return pawl_cna_give_(node, first, 0);
 }
 
 /* Requires the context of the acquire that holds *l; any thread may call. */

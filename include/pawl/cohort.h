@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl/cohort.h - one lock for all above one queue for each NUMA node.
+ * pawl/cohort.h - one lock for all above one queue for each home.
  *
- * Choose it  for a few very hot locks on a machine with several sockets: a node
- *            keeps the lock for a while, and its threads wait for each other
- *            alone. With one node it is hapax.h.
- * Avoid it   when threads may outnumber CPUs; or where a kilobyte for a lock is too
- *            much (cna.h needs 16 bytes).
+ * Choose it  for a few very hot locks on a machine whose CPUs do not all share a cache:
+ *            those that do keep the lock for a while, and wait for each other alone.
+ *            With one cache for all it is hapax.h.
+ * Avoid it   when threads may outnumber CPUs; or where four kilobytes for a lock are
+ *            too much (cna.h needs 16 bytes).
  * Source     Dice, Marathe & Shavit, "Lock Cohorting", PPoPP 2012, with what the
  *            Hapax paper (Dice & Kogan, PPoPP 2026) says its locks are for: release
  *            by another thread than the one that acquired.
- * Departs    from it: a thread leaves the queue of its node before it releases the
- *            lock above, so that the next holder may free it; trylock goes straight to
- *            the lock above.
- * Cost       lock 2 RMW, unlock 1 RMW; 1168 bytes (core 1152), 0 = free; one node of 128
- *            bytes for each lock held or waited for. With one NUMA node 1 and 0 RMW.
+ * Departs    from it: a home is what shares a cache, not a NUMA node; a thread leaves the
+ *            queue of its home before it releases the lock above, so that the next holder
+ *            may free it; trylock goes straight to the lock above.
+ * Cost       lock 2 RMW, unlock 1 RMW; 4240 bytes (core 4224), 0 = free; one node of 128
+ *            bytes for each lock held or waited for. With one home 1 and 0 RMW.
  *
  * State: `all`, a hapax lock, and groups[home].tail, a queue as in mcs.h. Who is first
  * in its group's queue acquires `all`, and holds *l; unlock either passes both on
@@ -26,7 +26,7 @@
  *   (all: x, group: N -> M) --> (all: x, group: M), M.ready = FIRST --> (all free)
  *
  *   I1  Who holds *l holds `all`, by the value in its context. Groups exclude
- *       nobody: a thread may hold *l without being in one (trylock, one NUMA node).
+ *       nobody: a thread may hold *l without being in one (trylock, one home).
  *   I2  At most one thread of a group waits for `all`, or holds *l through the group.
  *   I3  A group passes `all` on PAWL_NUMA_STREAK times at most, and `all` is first come
  *       first served: so is the number of sections that overtake a waiter bounded.
@@ -36,7 +36,7 @@
  *            the cleared node. [N] pairs with [L]: who is found has cleared its node.
  * Lifetime   Passing on, [R] is unlock's last access, to the successor's node. Otherwise
  *            it is [R] of hapax.h.
- * Checked    tests/locks/cohort.c; pawl check cohort, with two nodes; mutants A, R, T,
+ * Checked    tests/locks/cohort.c; pawl check cohort, with two homes and with three; mutants A, R, T,
  *            N, L, I1, I2, I3.
  */
 #ifndef PAWL_COHORT_H
@@ -45,7 +45,7 @@
 #include <pawl/face.h>
 #include <pawl/hapax.h>
 
-enum { PAWL_COHORT_GROUPS = 8 }; /* NUMA nodes that are more share one */
+enum { PAWL_COHORT_GROUPS = 32 }; /* homes that are more share one */
 
 /* What a thread that waits in a group is told: it is first there; or the lock is its. */
 enum { PAWL_COHORT_FIRST = 1, PAWL_COHORT_PASSED = 2 };

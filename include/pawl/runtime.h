@@ -59,11 +59,13 @@ void pawl_hapax_forget_(void);
 struct pawl_node {
 	PAWL_SEQUESTER pawl_atomic64 next; /* who is behind us */
 	pawl_atomic64 ready;		   /* set when the wait is over */
-	uint64_t value, ahead;		   /* hapax: who left, whom it waited for */
-	struct pawl_node *free_next; /* link in a thread's free list, or of records */
-	uint64_t free_depth;	     /* nodes in a thread's free list from here on */
-	uint32_t home;		     /* cna, cohort: NUMA node of who waits */
-	uint32_t streak;	     /* cna, cohort: since when the lock stays at home */
+	/* hapax: who left, whom it waited for; cohort, cna: what goes with the lock. */
+	uint64_t value, ahead;
+	/* Link in a thread's free list, of records, or of those passed over. */
+	struct pawl_node *free_next;
+	uint64_t free_depth; /* nodes in a thread's free list from here on */
+	uint32_t home;	     /* cna, cohort: of who waits */
+	uint32_t streak;     /* cna, cohort: since when the lock stays at home */
 	struct pawl_node *aside, *last; /* cna: who was passed over */
 	uint32_t here, looks;		/* of pawl_node_home_ */
 };
@@ -109,8 +111,8 @@ static inline struct pawl_node *pawl_node_get_(void)
 	return node;
 }
 
-/* The NUMA node of the thread that took this one from its list; it may have been
- * elsewhere when somebody last asked. */
+/* The home of the thread that took this one from its list; it may have been elsewhere
+ * when somebody last asked. */
 static inline uint32_t pawl_node_home_(struct pawl_node *node)
 {
 	if (__builtin_expect(node->looks == 0, false)) {

@@ -32,14 +32,15 @@
  *                         where the system keeps it up to date; told == NULL: by
  *                         asking the CPU, where it can be asked. From 2^31 on if the
  *                         system has ceased to tell
- *   pawl_numa_node()      the NUMA node that this thread runs on, or did a moment ago;
- *                         PAWL_NO_HOME if the machine has one only
+ *   pawl_numa_node()      the home of the CPU that this thread runs on, or did a moment
+ *                         ago: a number for all that share a last-level cache, or a
+ *                         NUMA node; PAWL_NO_HOME if the machine has one only
  *   pawl_at_thread_exit() arranges that this thread's storage is tidied up by
  *                         pawl_thread_exit_() before it goes away
  *   PAWL_WAITING_SLOTS    slots in each waiting array, a power of two
- *   PAWL_NUMA_STREAK      how often a lock that knows NUMA nodes stays on one while others
- *                         wait for it
- *   PAWL_NUMA_LOOKS       of so many times that a thread needs its node, it asks once
+ *   PAWL_NUMA_STREAK      how often a lock that knows homes stays at one while others wait
+ *                         for it
+ *   PAWL_NUMA_LOOKS       of so many times that a thread needs its home, it asks once
  *   PAWL_MUTEX_BYPASS     how many unlocks may pass over the head of a mutex's
  *                         queue; reached only by a head that cannot run, for one
  *                         that runs asks for its turn much sooner
@@ -69,7 +70,7 @@
 
 #include <pawl/atomic.h>
 
-/* No NUMA node, or not known yet. */
+/* No home, or not known yet. */
 #define PAWL_NO_HOME UINT32_MAX
 #define PAWL_NEVER   UINT32_MAX
 

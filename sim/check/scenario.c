@@ -83,6 +83,13 @@ static void check_sights(const struct scenario *scenario, struct result *result)
 		 scenario->sight_names[__builtin_ctzll(missed)]);
 }
 
+static const char *homes;
+
+static unsigned home_by_script(void)
+{
+	return (unsigned)(homes[explore_thread()] - 'a');
+}
+
 void scenario_check(const struct scenario *scenario, const struct lock_type *type,
 		    int threads, int episodes, const struct options *options,
 		    struct result *result)
@@ -107,6 +114,8 @@ void scenario_check(const struct scenario *scenario, const struct lock_type *typ
 	sim_mutex_polls = scenario->polls;
 	sim_mutex_room = scenario->room;
 	sim_node_count = scenario->one_node ? 1 : 2;
+	homes = scenario->homes;
+	sim_home = homes != NULL ? home_by_script : NULL;
 	sim_membarrier_works = !scenario->without_membarrier;
 	sim_impatient = false;
 	sim_sleep_sees = scenario->sleep_sees;

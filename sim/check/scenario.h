@@ -40,6 +40,7 @@ struct scenario {
 	bool polls;	    /* the waiters of a mutex do */
 	bool room;	    /* threads make room for its head */
 	bool one_node;	    /* NUMA: nobody is elsewhere */
+	const char *homes;  /* NUMA: a letter for each thread; NULL: anywhere */
 	bool sleep_sees;    /* sim_sleep_sees: for what would not end */
 	int alike;	    /* threads from alike - 1 on run the same code; 0 = none do */
 	/* In which sizes `pawl check` runs it, unless asked for one. */

@@ -53,7 +53,7 @@ static void enter(struct coherence *c)
 	coherence_current = c;
 	sim_waiting_slots = SIM_MAX_WAITING_SLOTS;
 	sim_hapax_block_bits = 16;
-	sim_node_count = c->m.sockets;
+	sim_node_count = c->m.sockets * c->m.clusters;
 	sim_engine = c->engine;
 	if (c->runtime != NULL)
 		sim_runtime_load(c->runtime);

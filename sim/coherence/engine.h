@@ -82,5 +82,6 @@ void coherence_write(void *p);
 uint64_t coherence_random(uint64_t below);
 unsigned coherence_self(void); /* number of the running thread */
 unsigned coherence_node_of(unsigned thread);
+unsigned coherence_cluster_of(unsigned thread);
 
 #endif /* SIM_COHERENCE_ENGINE_H */

@@ -360,16 +360,22 @@ static void *coherence_own_storage(void)
 	return c->running->thread;
 }
 
-static unsigned coherence_node(void)
+/* What shares a cache is a home. */
+static unsigned coherence_home(void)
 {
 	struct coherence *c = coherence_current;
 
-	return c->running->node;
+	return c->running->cluster;
 }
 
 unsigned coherence_node_of(unsigned thread)
 {
 	return coherence_current->cpus[thread].node;
+}
+
+unsigned coherence_cluster_of(unsigned thread)
+{
+	return coherence_current->cpus[thread].cluster;
 }
 
 static bool coherence_one_in(unsigned n, const void *site)
@@ -416,7 +422,7 @@ const struct sim_engine coherence_engine = {
 	.sleep_for = sleep_for,
 	.plain = coherence_plain,
 	.self = coherence_own_storage,
-	.node = coherence_node,
+	.node = coherence_home,
 	.one_in = coherence_one_in,
 	.allocate = coherence_allocate,
 	.release = coherence_release,

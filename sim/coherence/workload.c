@@ -43,7 +43,7 @@ struct run {
 	uint64_t start;
 	struct coherence_counts before;
 	uint64_t by_thread[MACHINE_MAX_CPUS];
-	unsigned node; /* of the last episode */
+	unsigned cluster; /* of the last episode */
 	uint64_t streak, streaks;
 	struct workload_result result;
 };
@@ -89,13 +89,13 @@ static double fairness_by_node(const struct run *run)
 	return most == 0 ? 1 : least / most;
 }
 
-/* How long a node keeps the lock. */
+/* How long a cluster keeps the lock. */
 static void count_streak(struct run *run)
 {
-	unsigned node = coherence_node_of(coherence_self());
+	unsigned cluster = coherence_cluster_of(coherence_self());
 
-	if (node != run->node) {
-		run->node = node;
+	if (cluster != run->cluster) {
+		run->cluster = cluster;
 		run->streak = 0;
 		run->streaks++;
 	}

@@ -34,7 +34,7 @@ struct workload_result {
 	double fairness;  /* episodes of the slowest thread / of the fastest */
 	double misses, invalidations, remote_misses, rmws; /* an episode */
 	double node_fairness; /* episodes of the slowest node, for each of its threads */
-	double streak;	      /* episodes of one node in a row: the mean, */
+	double streak;	      /* episodes of one cluster in a row: the mean, */
 	uint64_t longest_streak; /* and the most */
 };
 

@@ -208,16 +208,3 @@ unsigned pawl_current_node(void)
 {
 	return pawl_os_node();
 }
-
-unsigned pawl_numa_node_native_(void)
-{
-	static pawl_atomic64 nodes;
-	/* Relaxed, both: whoever looks first finds the same number. */
-	uint64_t known = pawl_load_relaxed(&nodes);
-
-	if (known == 0) {
-		known = pawl_os_nodes();
-		pawl_store_relaxed(&nodes, known); /* Relaxed: likewise */
-	}
-	return known > 1 ? pawl_os_node() : PAWL_NO_HOME;
-}

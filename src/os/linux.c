@@ -10,6 +10,8 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -155,6 +157,20 @@ static unsigned read_possible(const char *name)
 	while (next_range(&r, &first, &last))
 		end = last + 1;
 	return end;
+}
+
+bool pawl_os_cache_of(unsigned cpu, unsigned *first, bool *all)
+{
+	struct ranges mine, online;
+	unsigned last;
+	char name[64];
+
+	snprintf(name, sizeof(name),
+		 "/sys/devices/system/cpu/cpu%u/cache/index3/shared_cpu_list", cpu);
+	read_ranges(&mine, name);
+	read_ranges(&online, "/sys/devices/system/cpu/online");
+	*all = strcmp(mine.text, online.text) == 0;
+	return next_range(&mine, first, &last);
 }
 
 unsigned pawl_os_possible_cpus(void)

@@ -101,6 +101,10 @@ unsigned pawl_os_cpus(void);
 unsigned pawl_os_cpu(void);
 unsigned pawl_os_node(void);
 
+/* The first of those CPUs that share the third-level cache with this one, and whether all
+ * do that are online; false if the system does not say. */
+bool pawl_os_cache_of(unsigned cpu, unsigned *first, bool *all);
+
 /* How many NUMA nodes this machine has or may get; 1 if unknown. */
 unsigned pawl_os_nodes(void);
 

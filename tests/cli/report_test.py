@@ -52,9 +52,10 @@ class Refusals(ReportTest):
                                 f"it: {why}", "write it anew")
         self.file([])
         self.assert_refused(["report", "r.json"], "results is empty")
-        for tool in "sim", "profile":
+        for tool, command in (("sim", "sim"), ("profile", "profile"),
+                              ("sim-papers", "sim --preset papers")):
             self.write("r.json", json.dumps({"schema": 1, "tool": tool}))
-            self.assert_refused(["report", "r.json"], f"'pawl {tool} --json'", "it has no")
+            self.assert_refused(["report", "r.json"], f"'pawl {command} --json'", "it has no")
 
     def test_results_of_one_kind_are_there_once(self):
         self.file([result("tas", 1, 1e6), result("tas", 1, 2e6)])
@@ -65,6 +66,24 @@ class Refusals(ReportTest):
         self.assert_refused(["report", "r.json", "-o", "missing/page.html"],
                             "missing/page.html", "directory")
         self.assert_refused(["report", "r.json", "-o"], "--output needs a value")
+
+
+class Papers(ReportTest):
+    def test_published_against_simulated(self):
+        claim = {"paper": "Recipro", "where": "Fig. 1a", "claim": "A <fast> lock", "machine": "m",
+                 "relation": ">=", "expected": 1, "tolerance": 0, "simulated": 1.25, "holds": True,
+                 "reason": None}
+        failing = dict(claim, paper="TWA", where="Fig. 2", claim="another", simulated=0.5,
+                       holds=False, reason="the store buffer")
+        self.write("r.json", json.dumps({"schema": 1, "tool": "sim-papers",
+                                         "context": {"version": "1", "runs": 1, "episodes": 1},
+                                         "claims": [claim, failing, dict(claim, simulated=-1)]}))
+        page = self.page("r.json")
+        self.assertIn("<b>2 of 3</b> claims hold in simulation, 67&nbsp;%", page)
+        self.assertIn("<td>A &lt;fast&gt; lock", page)
+        self.assertIn(">no: the store buffer", page)
+        self.assertEqual(page.count("<use href="), 3)
+        self.assertIn('href="#f0"', page)
 
 
 class Pages(ReportTest):

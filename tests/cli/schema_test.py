@@ -65,11 +65,13 @@ class Schemas(command.CommandTest):
                      "1,2", "--seconds", "0.01", "--runs", "2", "--json", "bench.json")
         self.succeed("sim", "--locks", "ticket,mcs", "--threads", "1,2", "--episodes", "50",
                      "--json", "sim.json")
+        self.succeed("sim", "--preset", "papers", "--runs", "1", "--episodes", "1", "--json",
+                     "sim-papers.json")
         self.succeed("check", "tas", "ticket", "--threads", "2", "--json", "check.json")
         self.succeed("profile", "--order", "--json=profile.json", "--", sys.executable, "-c",
                      "import threading\nl = threading.Lock()\nl.acquire()\n"
                      "t = threading.Thread(target=l.acquire)\nt.start()\nl.release()\nt.join()")
-        for tool in "bench", "sim", "check", "profile":
+        for tool in "bench", "sim", "sim-papers", "check", "profile":
             yield tool, json.loads(self.read(tool + ".json"))
 
     def test_schemas_are_schemas_and_say_nothing_unknown(self):

@@ -100,7 +100,7 @@ void breathe(void);
  * lock that is held by the caller.
  */
 struct image {
-	uint64_t words[160];
+	uint64_t words[544];
 };
 struct image lock_image(const void *l);
 /* Waits until the words differ from what they were. */

@@ -83,8 +83,8 @@ static void unlock_slowly(void *l)
 
 static void *lock_in_pages(void)
 {
-	void *l = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		       -1, 0);
+	void *l = mmap(NULL, under_test->size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	assert_true(l != MAP_FAILED);
 	return l;
@@ -94,7 +94,7 @@ static void unmap_lock(void *l)
 {
 	if (under_test->destroy != NULL)
 		under_test->destroy(l);
-	munmap(l, 4096);
+	munmap(l, under_test->size);
 }
 
 static void await_open(struct scene *s)

@@ -9,8 +9,8 @@ int main(void)
 	static const struct pawl_cohort init = PAWL_COHORT_INIT;
 	const struct lock_claim claim = {.name = "cohort",
 					 .init = &init,
-					 .size = 1168,
-					 .core_size = 1152,
+					 .size = 4240,
+					 .core_size = 4224,
 					 .more = node_cases,
 					 .more_count = node_case_count};
 

@@ -205,6 +205,38 @@ OUTSIDE static bool doorway_applies(const struct lock_type *type)
 	return type->admission == ADMISSION_FIFO;
 }
 
+/*
+ * homes: each comes when the one before it waits, from the homes "abcbaa". The lock stays
+ * at home for one hand-over (PAWL_NUMA_STREAK), then goes to the home that came next.
+ */
+static void homes_thread(void *argument, int thread)
+{
+	static const uint64_t places[] = {1, 3, 5, 4, 2, 6};
+	struct check *c = argument;
+
+	if (thread != 0) {
+		sim_await(SIM_AWAIT_EQ, &c->shared->passed, (uint64_t)thread, 0,
+			  SIM_ACQUIRE);
+		explore_await_quiet();
+		sim_store(&c->shared->passed, (uint64_t)thread + 1, SIM_RELEASE);
+	}
+	check_lock(c, 0);
+	if (thread == 0) {
+		sim_store(&c->shared->passed, 1, SIM_RELEASE);
+		sim_await(SIM_AWAIT_EQ, &c->shared->passed, (uint64_t)c->threads, 0,
+			  SIM_ACQUIRE);
+		explore_await_quiet();
+	}
+	if (c->shared->sections[0] != places[thread])
+		explore_fail(VERDICT_FIFO, "homes do not take turns as they came");
+	check_unlock(c, 0);
+}
+
+OUTSIDE static bool homes_applies(const struct lock_type *type)
+{
+	return strcmp(type->name, "cna") == 0 || strcmp(type->name, "cohort") == 0;
+}
+
 /* passed-on: the thread that unlocks is not the one that locked. */
 static void passed_on_thread(void *argument, int thread)
 {
@@ -299,6 +331,8 @@ const struct scenario sections_scenarios[] = {
 	 .long_asleep = true},
 	{"doorway", "one comes when another waits, and enters later", 3, 3, 1, 4,
 	 doorway_applies, passes, sections_set_up, doorway_thread, check_finished},
+	{"homes", "waiters of three homes: theirs take turns", 6, 6, 1, 4, homes_applies,
+	 passes, sections_set_up, homes_thread, check_finished, .homes = "abcbaa"},
 	{"passed-on", "another thread unlocks", 2, 0, 1, 4, passed_on_applies, passes,
 	 check_set_up, passed_on_thread, NULL},
 	{"handed-on", "another thread releases, with the context", 2, 0, 1, 4,

@@ -228,6 +228,33 @@ static void write_style(FILE *out)
 		embedded_text("page.css"));
 }
 
+/* Tools whose files are a section each. */
+static const struct own_section {
+	const char *tool, *title;
+	void (*write)(FILE *out, const struct report_file *file, size_t number);
+	void (*write_sentences)(FILE *out, const struct report_file *file);
+} own_sections[] = {
+	{"profile", "Waiting, as pawl profile saw it", write_profile,
+	 write_profile_sentences},
+	{"sim-papers", "Published against simulated", write_papers,
+	 write_papers_sentence},
+};
+
+static const struct own_section *own_section_of(const struct report_file *file)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(own_sections) / sizeof(own_sections[0]); i++)
+		if (strcmp(file->tool, own_sections[i].tool) == 0)
+			return &own_sections[i];
+	return NULL;
+}
+
+bool has_own_section(const struct report_file *file)
+{
+	return own_section_of(file) != NULL;
+}
+
 static void write_link(FILE *out, const char *kind, size_t number, const char *text)
 {
 	fprintf(out, "<li><a href=\"#%s%zu\">", kind, number);
@@ -242,8 +269,8 @@ static void write_contents(FILE *out, const struct report *report)
 
 	fprintf(out, "<nav aria-label=\"Contents\"><h2>Contents</h2>\n<ul>\n");
 	for (i = 0; i < report->file_count; i++)
-		if (strcmp(report->files[i].tool, "profile") == 0)
-			write_link(out, "f", i, "Waiting, as pawl profile saw it");
+		if (has_own_section(&report->files[i]))
+			write_link(out, "f", i, own_section_of(&report->files[i])->title);
 	for (i = 0; i < report->panel_count; i++)
 		write_link(out, "p", i, report->panels[i].title);
 	if (report->panel_count > 0)
@@ -277,8 +304,9 @@ void begin_page(FILE *out, const struct report *report, const struct report *old
 		old != NULL ? "pawl report: what changed" : "pawl report");
 	write_summary(out, report);
 	for (i = 0; i < report->file_count; i++)
-		if (strcmp(report->files[i].tool, "profile") == 0)
-			write_profile_sentences(out, &report->files[i]);
+		if (has_own_section(&report->files[i]))
+			own_section_of(&report->files[i])
+				->write_sentences(out, &report->files[i]);
 	write_answer(out, report, old);
 }
 
@@ -288,8 +316,9 @@ void end_page(FILE *out, const struct report *report, const struct report *old)
 
 	write_contents(out, report);
 	for (i = 0; i < report->file_count; i++)
-		if (strcmp(report->files[i].tool, "profile") == 0)
-			write_profile(out, &report->files[i], i);
+		if (has_own_section(&report->files[i]))
+			own_section_of(&report->files[i])
+				->write(out, &report->files[i], i);
 	write_other_matrices(out, report, old);
 	if (report->panel_count > 0)
 		write_guide(out);

@@ -46,7 +46,8 @@ static void require_results(const struct report_file *file)
 
 static void load(struct report_file *file)
 {
-	static const char *const tools[] = {"bench", "sim", "try", "profile", NULL};
+	static const char *const tools[] = {"bench", "sim",	"sim-papers",
+					    "try",   "profile", NULL};
 	const char *tool;
 	char why[SCHEMA_WHY];
 	json_error_t error;
@@ -77,7 +78,10 @@ static void load(struct report_file *file)
 		require_results(file);
 	else if (!fits_schema(file->tool, file->root, why))
 		refuse("'%s' is not as 'pawl %s --json' writes it: %s; write it anew",
-		       file->path, file->tool, why);
+		       file->path,
+		       strcmp(file->tool, "sim-papers") == 0 ? "sim --preset papers"
+							     : file->tool,
+		       why);
 }
 
 /* Panels. */

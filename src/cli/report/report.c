@@ -36,7 +36,7 @@ static void finish(const struct report *report, const char *path)
 	write_result_text(page.text, page.size);
 	free(page.text);
 	for (i = 0; i < report->file_count; i++)
-		panels += strcmp(report->files[i].tool, "profile") == 0;
+		panels += has_own_section(&report->files[i]);
 	full = strcmp(path, "-") == 0 ? strdup("standard output") : realpath(path, NULL);
 	printf("%zu panel%s from %zu file%s, in %s\n", panels, panels == 1 ? "" : "s",
 	       report->file_count, report->file_count == 1 ? "" : "s",

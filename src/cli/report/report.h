@@ -5,7 +5,8 @@
  * words, in which unit. page.c writes the page: answer.c the matrix of all panels with
  * matrix.c, and the sentences; panel.c says what is drawn of a panel, plot.c draws it
  * with what svg.c has for that, in the colours of style.c; table.c has the numbers;
- * profile.c what pawl profile saw. diff.c compares two files.
+ * profile.c what pawl profile saw, papers.c what pawl sim says of the papers. diff.c
+ * compares two files.
  */
 #ifndef PAWL_CLI_REPORT_H
 #define PAWL_CLI_REPORT_H
@@ -18,7 +19,7 @@
 
 struct report_file {
 	const char *path;
-	const char *tool; /* "bench", "sim", "try" or "profile" */
+	const char *tool; /* "bench", "sim", "sim-papers", "try" or "profile" */
 	json_t *root;
 };
 
@@ -158,6 +159,13 @@ void write_other_matrices(FILE *out, const struct report *report,
 /* Writes what pawl profile saw; and says it. */
 void write_profile(FILE *out, const struct report_file *file, size_t number);
 void write_profile_sentences(FILE *out, const struct report_file *file);
+
+/* Writes what the papers publish against what is simulated; and how much of it holds. */
+void write_papers(FILE *out, const struct report_file *file, size_t number);
+void write_papers_sentence(FILE *out, const struct report_file *file);
+
+/* Whether the file is no panels, but a section of its own. */
+bool has_own_section(const struct report_file *file);
 
 /* Writes one panel: plots, and a table of what is in them. */
 void write_panel(FILE *out, const struct report *report,

@@ -108,7 +108,7 @@ int papers_main(const struct request *request)
 		write_result_file(json_pack(
 			"{s:i, s:s, s:{s:s, s:i, s:i}, s:o}", "schema", 1, "tool",
 			"sim-papers", "context", "version", PAWL_VERSION, "runs",
-			request->runs, "episodes", request->episodes, "results", list));
+			request->runs, "episodes", request->episodes, "claims", list));
 	else
 		json_decref(list);
 	free(results);

@@ -9,7 +9,7 @@
 #define PAWL_WAITING_SLOTS    4096
 #define PAWL_HAPAX_BLOCK_BITS 16
 #define PAWL_GONE_BITS	      6
-#define PAWL_NUMA_STREAK      128u
+#define PAWL_NUMA_STREAK      256u
 #define PAWL_NUMA_LOOKS	      64u
 #define PAWL_MUTEX_BYPASS     (1 << 20)
 #define PAWL_MUTEX_NAPS	      4

@@ -9,7 +9,7 @@
 #define PAWL_WAITING_SLOTS    sim_waiting_slots
 #define PAWL_HAPAX_BLOCK_BITS sim_hapax_block_bits
 #define PAWL_GONE_BITS	      1
-#define PAWL_NUMA_STREAK      (sim_timed() ? 128u : 1u)
+#define PAWL_NUMA_STREAK      (sim_timed() ? 256u : 1u)
 #define PAWL_NUMA_LOOKS	      (sim_timed() ? 64u : 1u)
 #define PAWL_MUTEX_BYPASS     sim_mutex_bypass
 #define PAWL_MUTEX_NAPS	      (sim_timed() ? 4 : sim_mutex_polls ? 1 : 0)
