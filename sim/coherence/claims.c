@@ -246,9 +246,10 @@ static struct workload_setup setup_of(const struct cell *cell, const struct mach
 		.ncs = cell->load->ncs,
 		.private_data = cell->load->private_data,
 		.explicit_face = cell->load->explicit_face,
-		/* A step of the leader is twenty episodes. */
-		.episodes = cell->load->workload == WORKLOAD_MULTIWAIT ? episodes / 20
-								       : episodes,
+		/* A step of the leader is twenty episodes; there is one at least. */
+		.episodes = cell->load->workload == WORKLOAD_MULTIWAIT
+				    ? (episodes + 19) / 20
+				    : episodes,
 	};
 }
 
