@@ -101,11 +101,18 @@ static void set_up_one(void *argument)
 	set_up_with(PAWL_SHARDS_LEASED, 1);
 }
 
-/* home: two threads with one shard, which has two slots. */
+/* home: two threads with one shard, which has two slots; home-three: three. */
 static void set_up_home(void *argument)
 {
 	set_up_two(argument);
 	world->homes[1] = 0;
+}
+
+static void set_up_home_of_three(void *argument)
+{
+	set_up_three(argument);
+	world->homes[1] = 0;
+	world->homes[2] = 0;
 }
 
 static void home_thread(void *argument, int thread)
@@ -477,7 +484,14 @@ static void grow_finished(void *argument)
 	all_are_there(argument);
 }
 
-/* shrink: there were two lists, and one drains the second, which the other uses. */
+/* shrink: there were two lists, and one drains the second, which the other uses, or, in
+ * shrink-three, both others. */
+static void set_up_shrink_of_three(void *argument)
+{
+	(void)argument;
+	set_up_with(PAWL_SHARDS_ATOMIC, 3);
+}
+
 static void leave_quiet(void)
 {
 	leave_two();
@@ -514,6 +528,8 @@ const struct scenario slots_scenarios[] = {
 	    left_thread, all_are_there, SIGHT(DRAINED)),
 	TWO("home", "two threads get slots from one shard", set_up_home, home_thread,
 	    all_are_there, SIGHT(BUSY)),
+	THREE("home-three", "the same, with three", set_up_home_of_three, home_thread,
+	      all_are_there, SIGHT(BUSY)),
 	TWO("hostage", "one stays inside for as long as another needs", set_up_hostage,
 	    hostage_thread, all_are_there, SIGHT(SHARED)),
 	TWO("detour", "two threads come to the end of a detour", set_up_home,
@@ -526,6 +542,8 @@ const struct scenario slots_scenarios[] = {
 	    idle_thread, all_are_there, SIGHT(DRAINED)),
 	TWO("rounds", "two keep house", set_up_two, rounds_thread, all_are_there,
 	    SIGHT(DRAINED)),
+	THREE("rounds-three", "three do", set_up_three, rounds_thread, all_are_there,
+	      SIGHT(DRAINED)),
 	TWO("frozen", "one looks while nobody is inside", set_up_home, frozen_thread,
 	    all_are_there, SIGHT(LOOKED) | SIGHT(REFUSED)),
 	TWO("frozen-new", "the same, and a shard comes into use", set_up_two,
@@ -534,6 +552,8 @@ const struct scenario slots_scenarios[] = {
 	    inherited_thread, inherited_finished, SIGHT(DRAINED)),
 	TWO("list", "two threads get slots from a list, and put them back", set_up_list,
 	    list_thread, all_are_there, 0),
+	THREE("list-three", "the same, with three", set_up_list_of_three, list_thread,
+	      all_are_there, 0, .takes_minutes = true),
 	TWO("list-again", "a list's top comes back, and what was below does not",
 	    set_up_list_of_three, list_again_thread, all_are_there, 0),
 	TWO("list-share", "the same, and one makes the list", set_up_list_of_three,
@@ -544,5 +564,7 @@ const struct scenario slots_scenarios[] = {
 	    grow_finished, SIGHT(GROWN)),
 	TWO("shrink", "a list is drained that another one uses", set_up_grow,
 	    shrink_thread, all_are_there, SIGHT(DRAINED)),
+	THREE("shrink-three", "the same, with three", set_up_shrink_of_three,
+	      shrink_thread, all_are_there, SIGHT(DRAINED), .takes_minutes = true),
 	{.name = NULL},
 };
