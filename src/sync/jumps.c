@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits that a signal's handler may jump out of. A wait is known here from before its
- * sleeper is in a queue until after it has left, so that whoever jumps can leave for it.
+ * Waits that a signal's handler may jump out of. A mutex's is known here from before its
+ * sleeper is in a queue until after it has left, so that whoever jumps can leave for it;
+ * a read-write lock's while it polls or sleeps.
  * It cannot while the waiting thread has the bucket's lock: there no signal comes.
  */
 #include "sync/queues.h"
