@@ -69,7 +69,7 @@ static bool drain_pawl(struct pawl_slots *slots)
 
 	memset(seen, 0, sizeof(seen));
 	for (i = 0; i < n; i++)
-		if (seen[all[i]]++ != 0)
+		if (seen[all[i] / slots->step]++ != 0)
 			return false;
 	return n == slots->limit;
 }
@@ -121,7 +121,7 @@ static const struct store_variant *running;
 
 static void figures(struct bench_outcome *outcome)
 {
-	struct pawl_shards_stats stats;
+	struct pawl_shards_stats stats, ids;
 
 	switch (running->where) {
 	case STORE_THREAD:
@@ -135,10 +135,12 @@ static void figures(struct bench_outcome *outcome)
 		outcome->figures[0] = (double)stores.cpus;
 		break;
 	case STORE_PAWL:
+		/* One of them was not used. */
 		pawl_shards_get_stats(&stores.pool.slots.shards, &stats);
-		outcome->figures[0] = (double)stats.shards;
+		pawl_shards_get_stats(&stores.ids.slots.shards, &ids);
+		outcome->figures[0] = (double)(stats.shards + ids.shards);
 		/* An episode is two operations. */
-		outcome->figures[1] = 100 * (double)stats.overflows /
+		outcome->figures[1] = 100 * (double)(stats.overflows + ids.overflows) /
 				      (2 * (double)outcome->episodes);
 	}
 }
@@ -160,10 +162,12 @@ bool store_run(const struct bench_subject *subject, const struct bench_shape *sh
 	if (threads == NULL || stores.cpu == NULL)
 		return false;
 	errno = pawl_pool_create(&stores.pool, &plan);
+	if (errno == 0)
+		errno = pawl_idalloc_create(&stores.ids, variant->kind, STORE_SLOTS);
 	if (errno != 0)
 		return false;
 	if (variant->only_one)
-		stores.pool.slots.shards.most = 0;
+		stores.pool.slots.shards.most = stores.ids.slots.shards.most = 0;
 	pthread_mutex_init(&stores.mutex, NULL);
 	begin(variant, threads, shape->threads);
 	if (!episodes_run(shape, subject->loop, threads, sizeof(*threads), figures,
@@ -172,8 +176,10 @@ bool store_run(const struct bench_subject *subject, const struct bench_shape *sh
 	for (i = 0; i < shape->threads; i++)
 		outcome->exclusive &= threads[i].got_twice == 0;
 	outcome->exclusive &= variant->where == STORE_PAWL
-				      ? drain_pawl(&stores.pool.slots)
+				      ? drain_pawl(&stores.pool.slots) &&
+						drain_pawl(&stores.ids.slots)
 				      : all_there(threads, shape->threads);
+	pawl_idalloc_destroy(&stores.ids);
 	pawl_pool_destroy(&stores.pool);
 	free(threads);
 	return true;

@@ -11,6 +11,7 @@
 #include "episodes.h"
 #include "rseq.h"
 
+#include <pawl/idalloc.h>
 #include <pawl/pool.h>
 #include <pawl/tas.h>
 
@@ -39,6 +40,7 @@ struct stores {
 	struct stack *cpu; /* one for each, under these, or by rseq */
 	uint64_t cpus;
 	struct pawl_pool pool; /* pawl's, of one of the kinds */
+	struct pawl_idalloc ids;
 	/* Behind the stacks: what a full one did not take, and an empty one gets. */
 	PAWL_SEQUESTER struct pawl_tas behind;
 	uint64_t spilled, made; /* slots here; slots that there are at all */
@@ -179,13 +181,13 @@ static inline void rseq_put(struct store_thread *me, uint64_t slot)
 static inline uint64_t pawl_get(struct store_thread *me)
 {
 	(void)me;
-	return pawl_slots_get(&stores.pool.slots);
+	return pawl_idalloc_get(&stores.ids);
 }
 
 static inline void pawl_put(struct store_thread *me, uint64_t slot)
 {
 	(void)me;
-	pawl_slots_put(&stores.pool.slots, (uint32_t)slot);
+	pawl_idalloc_put(&stores.ids, (uint32_t)slot);
 }
 
 /* The variants of a workload. */

@@ -240,14 +240,14 @@ void pawl_lease_bind(struct pawl_lease_handle *h)
 
 bool sim_sequences;
 
-void pawl_lease_sequence_area(const struct pawl_lease_handle *h)
+void pawl_lease_place(const struct pawl_lease_handle *h)
 {
 	(void)h;
 }
 
-uint64_t pawl_lease_sequence_word(const struct pawl_lease_handle *h)
+bool pawl_lease_sequences(void)
 {
-	return h != NULL && sim_sequences;
+	return sim_sequences;
 }
 
 void pawl_lease_mode_forget(void)

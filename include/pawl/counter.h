@@ -62,13 +62,12 @@ void pawl_counter_add_shared_(struct pawl_counter *c, uint64_t n)
 #endif
 
 /* Async-signal-safe, as pawl_counter_sum is, also as a thread's first use of this library. */
-static inline void pawl_counter_add(struct pawl_counter *c, int64_t n)
+PAWL_FAST_ void pawl_counter_add(struct pawl_counter *c, int64_t n)
 {
 	uint64_t place = pawl_sequence_place_();
 	struct pawl_counter_shard *s;
 
-	if (__builtin_expect(place != 0, true) &&
-	    __builtin_expect(pawl_sequence_add_(place, &c->shards.own, (uint64_t)n),
+	if (__builtin_expect(pawl_sequence_add_(place, &c->shards.own, (uint64_t)n),
 			     true))
 		return;
 	/* Relaxed, here and below: the lease, or the swap, sees to it that no addition

@@ -38,13 +38,13 @@ static inline void pawl_idalloc_destroy(struct pawl_idalloc *a)
 
 /* An id that nobody else has, or PAWL_IDALLOC_NONE if none is left: see
  * pawl_slots_get for who counts as holding one. */
-static inline uint32_t pawl_idalloc_get(struct pawl_idalloc *a)
+PAWL_FAST_ uint32_t pawl_idalloc_get(struct pawl_idalloc *a)
 {
 	return pawl_slots_get(&a->slots);
 }
 
 /* The caller has the id, and no longer afterwards. */
-static inline void pawl_idalloc_put(struct pawl_idalloc *a, uint32_t id)
+PAWL_FAST_ void pawl_idalloc_put(struct pawl_idalloc *a, uint32_t id)
 {
 	pawl_slots_put(&a->slots, id);
 }

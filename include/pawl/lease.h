@@ -38,7 +38,8 @@
  *   I8  LEASED(c, anybody) is written by who is inside LEASED(c, x), as it leaves.
  *       Then sequences that have seen it, on c, may change what it guards: they end
  *       unless their thread is preempted, moved, or restarted by a barrier on c. So
- *       LIMBO(c, anybody) is settled as in I4, without a flag to look at.
+ *       LIMBO(c, formerly anybody) is settled as in I4, without a flag to look at. No
+ *       other word has this lessee, which is all that a sequence looks at.
  *
  * Order      [F] pairs with the look at the flag, [K], in the runtime's lease.c:
  *            who sees the flag changed sees the section that ended before.
@@ -78,10 +79,8 @@ enum pawl_lease_state {
 #define PAWL_LEASE_NO_CLAIM    (~PAWL_LEASE_BINDING)	    /* no binding equals it */
 
 /* A lessee that is no handle: whoever runs on the lease's CPU, by restartable sequences
- * (I8). State and lessee of a word; and what they are then. */
-#define PAWL_LEASE_ANYBODY  0xfffe
-#define PAWL_LEASE_WHOSE    0x3000ffff
-#define PAWL_LEASE_ANYBODYS 0x1000fffe
+ * (I8). */
+#define PAWL_LEASE_ANYBODY 0xfffe
 
 /* What leases are bound to. */
 enum pawl_lease_mode {

@@ -21,6 +21,9 @@
 
 #include <pawl/slots.h>
 
+/* What slots count: as much as a CPU multiplies by where it adds. */
+#define PAWL_POOL_UNIT ((size_t)8)
+
 struct pawl_pool_plan {
 	enum pawl_shards_kind kind; /* PAWL_SHARDS_LEASED, unless to compare */
 	size_t size;		    /* of an object; rounded up to 16 */
@@ -32,7 +35,7 @@ struct pawl_pool {
 	struct pawl_slots slots;
 	char *objects;
 	size_t size;
-	uint64_t reciprocal; /* of size: 2^64 / size, and less than 1 more */
+	size_t unit; /* slots count these: PAWL_POOL_UNIT bytes, or else objects */
 	bool type_stable;
 };
 
@@ -50,6 +53,11 @@ void pawl_pool_destroy(struct pawl_pool *pool);
  * whole pages of free objects. Returns how many bytes. */
 size_t pawl_pool_trim(struct pawl_pool *pool);
 
+/* Slow paths of the functions below. */
+void *pawl_pool_get_otherwise_(struct pawl_pool *pool) __attribute__((cold, noinline));
+void pawl_pool_put_otherwise_(struct pawl_pool *pool, void *object)
+	__attribute__((cold, noinline));
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }
@@ -57,24 +65,32 @@ size_t pawl_pool_trim(struct pawl_pool *pool);
 
 /* An object that nobody else has, aligned to 16; NULL if the limit is reached: see
  * pawl_slots_get for who counts as holding one. */
-static inline void *pawl_pool_get(struct pawl_pool *pool)
+PAWL_FAST_ void *pawl_pool_get(struct pawl_pool *pool)
 {
-	uint32_t slot = pawl_slots_get(&pool->slots);
+	uint64_t slot = pawl_sequence_pop_(pawl_sequence_place_(),
+					   &pool->slots.shards.own);
 
-	if (__builtin_expect(slot == PAWL_SLOTS_NONE, false))
-		return NULL;
-	return pool->objects + (size_t)slot * pool->size;
+	if (!PAWL_SEQUENCES && pool->unit == PAWL_POOL_UNIT)
+		slot = pawl_slots_get_leased_(&pool->slots);
+	if (__builtin_expect(slot != PAWL_SLOTS_NONE, true))
+		return pool->objects + slot * PAWL_POOL_UNIT;
+	return pawl_pool_get_otherwise_(pool);
 }
 
 /* The caller got the object from this pool, and no longer has it afterwards. */
-static inline void pawl_pool_put(struct pawl_pool *pool, void *object)
+PAWL_FAST_ void pawl_pool_put(struct pawl_pool *pool, void *object)
 {
-	/* An exact quotient, so that the reciprocal's error never shows: it is below
-	 * offset / 2^64. */
-	uint64_t offset = (uint64_t)((char *)object - pool->objects);
-	__extension__ typedef unsigned __int128 wide;
+	uint32_t slot = (uint32_t)((uint64_t)((char *)object - pool->objects) /
+				   PAWL_POOL_UNIT);
 
-	pawl_slots_put(&pool->slots, (uint32_t)((wide)offset * pool->reciprocal >> 64));
+	if (__builtin_expect(pawl_sequence_push_(pawl_sequence_place_(),
+						 &pool->slots.shards.own, slot),
+			     true))
+		return;
+	if (!PAWL_SEQUENCES && pool->unit == PAWL_POOL_UNIT)
+		pawl_slots_put_leased_(&pool->slots, slot);
+	else
+		pawl_pool_put_otherwise_(pool, object);
 }
 
 #endif /* PAWL_POOL_H */

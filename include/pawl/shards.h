@@ -58,9 +58,7 @@
  * Restartable sequences, where the system and the CPU have them; the back end supplies,
  * in pawl/backend/sequence.h:
  *   PAWL_SEQUENCES        whether this code has any; pawl/counter.h and slots.h ask
- *   pawl_sequence_place_() to be passed on, and not 0, or this thread never uses any
- *   pawl_sequence_granted_()
- *                         whether that is so for this thread, whatever this code has
+ *   pawl_sequence_place_() to be passed on
  *   pawl_sequence_add_(place, own, n)
  *                         adds n to the first word of the shard at *own that is this
  *                         CPU's, if that is LEASED to anybody (I8 of lease.h)
@@ -69,10 +67,13 @@
  *                         stored last, and the slots behind it; UINT32_MAX if it cannot
  *   pawl_sequence_push_(place, own, slot)
  *                         puts one there
- * What fails has done nothing. None of them repeats anything. While a process forks, all
- * fail: their thread is told that its CPU is the one of number -1 (I5).
+ * What fails has done nothing. None of them repeats anything.
  */
 #include <pawl/backend/sequence.h>
+
+/* Of what is short, though compilers count every line of a sequence: code of a handful of
+ * instructions, and a call for the rest. */
+#define PAWL_FAST_ static inline __attribute__((always_inline))
 
 enum {
 	PAWL_SHARDS_YIELDS = 4,	   /* to a hostage, before we go elsewhere */

@@ -30,10 +30,9 @@
  *       was moving to the depot or from there, and gives none out twice: count comes last when
  *       a slot is put, and first when slots are taken away.
  *
- * Order      [P] pairs with [G]: who gets a slot sees what its last holder did.
- *            All changes of a head are read-modify-writes, so [G] pairs with every
- *            [P] before it. [C] keeps count behind the slot (I3); the lease orders
- *            both for others.
+ * Order      [C] keeps count behind the slot (I3); the lease orders both for others,
+ *            and so do the orders of lists and depot, in the runtime: who gets a slot
+ *            sees what its last holder did.
  * Lifetime   destroy it when nobody uses it.
  * Checked    pawl check slots; tests/shards/.
  */
@@ -66,8 +65,10 @@ struct pawl_slots {
 	struct pawl_shards shards;
 	pawl_atomic64 *links; /* ATOMIC: what is below each slot */
 
-	PAWL_SEQUESTER uint64_t limit;
-	pawl_atomic64 *words;	/* depot: bit b of word w is slot 64 w + b */
+	PAWL_SEQUESTER uint64_t limit; /* so many slots */
+	uint64_t step;		       /* slots are multiples of it: 1, but for pools */
+	bool without_sequences;
+	pawl_atomic64 *words; /* depot: bit b of word w is the slot of number 64 w + b */
 	pawl_atomic64 *summary; /* bit b of word v: word 64 v + b may not be 0 */
 	pawl_atomic64 fresh;	/* words that have ever been used */
 	pawl_atomic64 made;	/* of these, words whose new slots have arrived */
@@ -92,12 +93,12 @@ size_t pawl_slots_get_batch(struct pawl_slots *a, uint32_t *slots, size_t n);
 /* As n calls of pawl_slots_put. */
 void pawl_slots_put_batch(struct pawl_slots *a, const uint32_t *slots, size_t n);
 
-/* One more than the greatest slot ever given out, rounded up to 64. */
+/* One more than the greatest number of a slot ever given out, rounded up to 64. */
 uint64_t pawl_slots_peak(const struct pawl_slots *a);
 
 /*
- * Calls idle(first, slots, argument) for run after run of slots that are all in
- * the depot, 64 or a multiple of it up to 4096; they are nobody's meanwhile. Does
+ * Calls idle(first, slots, argument) for run after run of slots, by their numbers, that are
+ * all in the depot, 64 or a multiple of it up to 4096; they are nobody's meanwhile. Does
  * nothing while another thread does the same. idle must not use leases.
  */
 void pawl_slots_each_idle(struct pawl_slots *a,
@@ -111,7 +112,7 @@ uint32_t pawl_slots_get_slow_(struct pawl_slots *a, struct pawl_slots_shard *s,
 void pawl_slots_put_slow_(struct pawl_slots *a, uint32_t slot, struct pawl_slots_shard *s,
 			  struct pawl_lease_handle *h) __attribute__((cold, noinline));
 
-/* The same where a sequence has failed. */
+/* The same where a sequence has failed, and of ATOMIC. */
 uint32_t pawl_slots_get_otherwise_(struct pawl_slots *a) __attribute__((cold, noinline));
 void pawl_slots_put_otherwise_(struct pawl_slots *a, uint32_t slot)
 	__attribute__((cold, noinline));
@@ -121,81 +122,13 @@ void pawl_slots_put_otherwise_(struct pawl_slots *a, uint32_t slot)
 }
 #endif
 
-/* As pawl_shards_enter; and pawl_shards_shared. */
+/* LEASED, by a lease. */
 
 static inline struct pawl_slots_shard *pawl_slots_enter_(struct pawl_slots *a,
 							 struct pawl_lease_handle *h)
 {
 	return (struct pawl_slots_shard *)pawl_shards_enter(&a->shards, h);
 }
-
-static inline struct pawl_slots_shard *pawl_slots_shared_(struct pawl_slots *a)
-{
-	return (struct pawl_slots_shard *)pawl_shards_shared(&a->shards);
-}
-
-/* One compare-and-swap on a shared shard's list; false if it is empty, or there is no
- * working on lists now. */
-static inline bool pawl_slots_pop_(struct pawl_slots *a, uint32_t *slot)
-{
-	struct pawl_lease_handle *h = pawl_lease_self();
-
-	while (pawl_shards_begin(&a->shards, h)) {
-		struct pawl_slots_shard *s = pawl_slots_shared_(a);
-		uint64_t head = pawl_load_acquire(&s->state); /* [G] */
-		uint64_t top = head & PAWL_SLOTS_TOP, below;
-
-		if (top == 0) {
-			pawl_shards_end(h);
-			return false;
-		}
-		*slot = (uint32_t)(top - 1);
-		/* Relaxed: [G] shows it, if the swap succeeds; else it is not used. */
-		below = pawl_load_relaxed(&a->links[*slot]);
-		if (pawl_cas_acquire(
-			    &s->state, head, /* [G] */
-			    ((head - PAWL_SLOTS_ONE + PAWL_SLOTS_TAG) & ~PAWL_SLOTS_TOP) |
-				    below)) {
-			pawl_note_acquired(&s->state);
-			pawl_shards_end(h);
-			return true;
-		}
-		pawl_shards_end(h);
-		pawl_shards_contended(&a->shards);
-	}
-	return false;
-}
-
-/* As pop; false if the list is as long as may be. */
-static inline bool pawl_slots_push_(struct pawl_slots *a, uint32_t slot)
-{
-	struct pawl_lease_handle *h = pawl_lease_self();
-
-	while (pawl_shards_begin(&a->shards, h)) {
-		struct pawl_slots_shard *s = pawl_slots_shared_(a);
-		/* Relaxed, with the link: [P] publishes them. */
-		uint64_t head = pawl_load_relaxed(&s->state);
-
-		if (head % PAWL_SLOTS_TAG / PAWL_SLOTS_ONE >= PAWL_SLOTS_CACHE) {
-			pawl_shards_end(h);
-			return false;
-		}
-		pawl_store_relaxed(&a->links[slot], head & PAWL_SLOTS_TOP); /* Relaxed. */
-		pawl_note_releasing(&s->state);
-		if (pawl_cas_release(
-			    &s->state, head, /* [P] */
-			    ((head + PAWL_SLOTS_ONE + PAWL_SLOTS_TAG) & ~PAWL_SLOTS_TOP) |
-				    (slot + 1u))) {
-			pawl_shards_end(h);
-			return true;
-		}
-		pawl_shards_end(h);
-		pawl_shards_contended(&a->shards);
-	}
-	return false;
-}
-
-/* LEASED, by a lease. */
 
 static inline uint32_t pawl_slots_get_leased_(struct pawl_slots *a)
 {
@@ -245,42 +178,29 @@ static inline void pawl_slots_put_leased_(struct pawl_slots *a, uint32_t slot)
  * stopped there for longer counts as held. In a signal handler that interrupted a
  * get, a put or a trim of its own thread only slots in the depot are in reach.
  */
-static inline uint32_t pawl_slots_get(struct pawl_slots *a)
+PAWL_FAST_ uint32_t pawl_slots_get(struct pawl_slots *a)
 {
-	uint64_t place = pawl_sequence_place_();
-	uint32_t slot;
+	uint32_t slot = (uint32_t)pawl_sequence_pop_(pawl_sequence_place_(),
+						     &a->shards.own);
 
-	if (__builtin_expect(place != 0, true)) {
-		slot = pawl_sequence_pop_(place, &a->shards.own);
-		if (__builtin_expect(slot != PAWL_SLOTS_NONE, true))
-			return slot;
-	}
-	if (!a->shards.leased) {
-		if (pawl_slots_pop_(a, &slot))
-			return slot;
-		return pawl_slots_get_slow_(a, NULL, pawl_lease_self());
-	}
-	if (PAWL_SEQUENCES)
+	if (__builtin_expect(slot != PAWL_SLOTS_NONE, true))
+		return slot;
+	if (PAWL_SEQUENCES || !a->shards.leased)
 		return pawl_slots_get_otherwise_(a);
 	return pawl_slots_get_leased_(a);
 }
 
 /* Gives back a slot that the caller holds. Otherwise as get. */
-static inline void pawl_slots_put(struct pawl_slots *a, uint32_t slot)
+PAWL_FAST_ void pawl_slots_put(struct pawl_slots *a, uint32_t slot)
 {
-	uint64_t place = pawl_sequence_place_();
-
-	if (__builtin_expect(place != 0, true) &&
-	    __builtin_expect(pawl_sequence_push_(place, &a->shards.own, slot), true))
+	if (__builtin_expect(
+		    pawl_sequence_push_(pawl_sequence_place_(), &a->shards.own, slot),
+		    true))
 		return;
-	if (!a->shards.leased) {
-		if (!pawl_slots_push_(a, slot))
-			pawl_slots_put_slow_(a, slot, NULL, pawl_lease_self());
-	} else if (PAWL_SEQUENCES) {
+	if (PAWL_SEQUENCES || !a->shards.leased)
 		pawl_slots_put_otherwise_(a, slot);
-	} else {
+	else
 		pawl_slots_put_leased_(a, slot);
-	}
 }
 
 #endif /* PAWL_SLOTS_H */

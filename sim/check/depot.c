@@ -24,6 +24,7 @@ static void set_up_for(uint64_t slots)
 	world = explore_allocate(sizeof(*world), 128);
 	explore_label(world, "depot");
 	world->slots.limit = slots;
+	world->slots.step = 1;
 	world->slots.words = world->words;
 	world->slots.summary = world->summary;
 }

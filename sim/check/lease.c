@@ -353,6 +353,11 @@ static void set_up(void *check)
 		s->users[0] = 1;
 		s->counters[0] = 2;
 	}
+	if (c->scene->both_anybodys)
+		stack_of(s, 1)->lease.word.raw = ((uint64_t)PAWL_LEASE_LEASED
+						  << PAWL_LEASE_STATE_SHIFT) +
+						 ((uint64_t)1 << PAWL_LEASE_LESSEE_BITS) +
+						 LEASE_ANYBODY;
 	if (c->scene->other_poisoned)
 		s->leases[1].word.raw = (uint64_t)PAWL_LEASE_POISON
 					<< PAWL_LEASE_STATE_SHIFT;
@@ -443,6 +448,9 @@ static const struct scene
 			.mode = BY_CID,
 			.sequences = true},
 	stacks = {.core = {2, 1, 2, 1, true, check, true}, .sequences = true},
+	copied = {.core = {2, 1, 2, 1, true, check},
+		  .sequences = true,
+		  .both_anybodys = true},
 	sequence_interrupted = {.core = {1, 2, 2, 1, true, check},
 				.sequences = true,
 				.handler = sequence_handler},
@@ -501,6 +509,15 @@ const struct scenario lease_scenarios[] = {
 	{"sequence-fork", "a thread forks where others are in sequences", 2, 0, 0, 1,
 	 always, passes, set_up, sequence_fork_thread, sequence_finished, 0, false, false,
 	 &sequence.core},
+	{.name = "sequence-copy",
+	 .what = "slots go from stack to stack while a fork copies them",
+	 .least_threads = 2,
+	 .waiting_slots = 1,
+	 .applies = always,
+	 .expected = passes,
+	 .set_up = set_up,
+	 .thread = sequence_copy_thread,
+	 .cores = &copied.core},
 	{.name = "sequence-stack",
 	 .what = "slots that are got and put back by sequences",
 	 .least_threads = 1,

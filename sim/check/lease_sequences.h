@@ -262,16 +262,22 @@ static void sequence_handler(void *check, int thread)
 	add_to_count(((struct lease_check *)check)->shared);
 }
 
-/* The first thread forks. In the child all has been counted, by whom it may be. */
+/*
+ * The first thread forks. Nothing keeps others from counting meanwhile: in the child there
+ * is what was counted before, and nothing that was not.
+ */
 static void sequence_fork_thread(void *check, int thread)
 {
 	struct shared *s = ((struct lease_check *)check)->shared;
+	uint64_t before[LEASES];
 	int i;
 
 	if (thread != 0) {
 		sequence_thread(check, thread);
 		return;
 	}
+	for (i = 0; i < LEASES; i++)
+		before[i] = s->sections[i];
 	pawl_lease_before_fork();
 	if (!cores_fork()) {
 		pawl_lease_after_fork();
@@ -279,9 +285,50 @@ static void sequence_fork_thread(void *check, int thread)
 		return;
 	}
 	pawl_lease_forked();
-	for (i = 0; i < LEASES; i++)
-		look_at_count(s, i, 0);
+	for (i = 0; i < LEASES; i++) {
+		uint64_t seen = sim_load(&count_of(s, i)->value, SIM_RELAXED);
+
+		if (seen < before[i] || seen > s->sections[i])
+			cores_fail(VERDICT_STALE,
+				   "the child finds a count of %llu, not of %llu to %llu",
+				   (unsigned long long)seen,
+				   (unsigned long long)before[i],
+				   (unsigned long long)s->sections[i]);
+		s->sections[i] = seen;
+	}
 	add_to_count(s);
+}
+
+/*
+ * What a fork copies is not of one moment: one stack, and then the other. No slot may be
+ * in both, by who takes it from here to there meanwhile. As lease/heirs.c does it.
+ */
+static void sequence_copy_thread(void *check, int thread)
+{
+	struct shared *s = ((struct lease_check *)check)->shared;
+	unsigned seen[STACK_SLOTS] = {0};
+	int i;
+
+	if (thread != 0) {
+		uint32_t slot = pop(s);
+
+		if (slot != UINT32_MAX)
+			push(s, slot);
+		return;
+	}
+	pawl_lease_before_fork();
+	for (i = 0; i < LEASES; i++)
+		pawl_lease_unshare(&stack_of(s, i)->lease);
+	pawl_lease_barrier_all();
+	for (i = 0; i < LEASES; i++) {
+		uint64_t n = sim_load(&stack_of(s, i)->count, SIM_RELAXED);
+		uint64_t slots = sim_load(&stack_of(s, i)->slots, SIM_RELAXED);
+
+		while (n-- > 0)
+			if (seen[(uint32_t)(slots >> n * 32) % STACK_SLOTS]++ > 0)
+				cores_fail(VERDICT_ASSERTION, "a slot is copied twice");
+	}
+	pawl_lease_after_fork();
 }
 
 #endif /* CHECK_LEASE_SEQUENCES_H */

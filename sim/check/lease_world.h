@@ -46,6 +46,7 @@ struct scene {
 	bool inherited;	  /* thread 0 is inside, and the parent was draining it */
 	bool has_pool;
 	bool sequences;
+	bool both_anybodys;			  /* stacks, and not only the first */
 	bool other_poisoned;			  /* the second lease */
 	void (*handler)(void *check, int thread); /* interrupts thread 0 */
 };

@@ -57,12 +57,14 @@ static uint64_t lowest(uint64_t bits, size_t n)
 	return bits & ~rest;
 }
 
-static size_t slots_of(uint64_t word, uint64_t bits, uint32_t *slots)
+static size_t slots_of(const struct pawl_slots *a, uint64_t word, uint64_t bits,
+		       uint32_t *slots)
 {
 	size_t n;
 
 	for (n = 0; bits != 0; bits &= bits - 1)
-		slots[n++] = (uint32_t)(word * 64 + (uint64_t)__builtin_ctzll(bits));
+		slots[n++] = (uint32_t)((word * 64 + (uint64_t)__builtin_ctzll(bits)) *
+					a->step);
 	return n;
 }
 
@@ -80,7 +82,7 @@ static size_t take_from(struct pawl_slots *a, uint64_t word, uint32_t *slots, si
 		mine = lowest(seen, n);
 	} while (!pawl_cas_acq_rel(&a->words[word], seen, seen & ~mine)); /* [G] */
 	pawl_note_acquired(&a->words[word]);
-	return slots_of(word, mine, slots);
+	return slots_of(a, word, mine, slots);
 }
 
 static uint64_t words_of(const struct pawl_slots *a)
@@ -103,7 +105,7 @@ static size_t take_new(struct pawl_slots *a, uint32_t *slots, size_t n)
 	if (bits != mine)
 		set_bits(a, word, bits & ~mine, false);
 	pawl_fetch_add_release(&a->made, 1); /* [M] */
-	return slots_of(word, mine, slots);
+	return slots_of(a, word, mine, slots);
 }
 
 bool pawl_depot_any(const struct pawl_slots *a)
@@ -135,19 +137,30 @@ size_t pawl_depot_take(struct pawl_slots *a, uint32_t *slots, size_t n)
 	return taken > 0 ? taken : take_new(a, slots, n);
 }
 
+static uint64_t number_of(const struct pawl_slots *a, uint32_t slot)
+{
+	uint64_t number = slot / a->step;
+
+	if (number >= a->limit || number * a->step != slot)
+		pawl_die_("an id or object was put back that is none");
+	return number;
+}
+
 void pawl_depot_put(struct pawl_slots *a, const uint32_t *slots, size_t n, bool torn)
 {
 	size_t i = 0;
 
 	while (i < n) {
-		uint64_t word = slots[i] / 64, bits = 0;
+		uint64_t number = number_of(a, slots[i]), word = number / 64, bits = 0;
 
-		if (slots[i] >= a->limit)
-			pawl_die_("an id or object was put back that is none");
-		for (; i < n && slots[i] / 64 == word; i++) {
-			if ((bits & bit(slots[i])) != 0 && !torn)
+		/* Ends: each turn but the last takes one of the slots. */
+		while (number / 64 == word) {
+			if ((bits & bit(number)) != 0 && !torn)
 				pawl_die_("an id or object was put back twice");
-			bits |= bit(slots[i]);
+			bits |= bit(number);
+			if (++i == n)
+				break;
+			number = number_of(a, slots[i]);
 		}
 		set_bits(a, word, bits, torn);
 	}

@@ -21,6 +21,11 @@
 
 #include <pawl/slots.h>
 
+/* As pawl_slots_create; slots are multiples of a step. Their greatest is below 2^32 - 1,
+ * and of lists the step is 1. */
+int pawl_slots_create_by(struct pawl_slots *a, enum pawl_shards_kind kind, uint64_t limit,
+			 uint64_t step);
+
 /* Whether no thread has new slots that it has not put here yet. */
 static inline bool pawl_depot_complete(const struct pawl_slots *a)
 {

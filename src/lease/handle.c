@@ -6,13 +6,12 @@
  * Order: [K] pairs with [R] of pawl/lease.h: who is seen outside has done in the child
  * what he did inside. [D] pairs with [B] of pawl/lease.h, [D] pairs with [C] of
  * lease/lease.c, and [D] pairs with [F] of lease/shards.c: who has not seen that claims
- * are withdrawn and all is closed is seen inside. It also ends all sequences; those that
- * begin later find that they may not.
+ * are withdrawn and all is closed is seen inside.
  */
 #include "lease/leases.h"
 #include "sleep/parking.h"
 
-enum { CHUNK = 64, CHUNKS = (LEASE_ANYBODY + CHUNK) / CHUNK };
+enum { CHUNK = 64, CHUNKS = (LEASE_HANDLES + CHUNK) / CHUNK };
 
 _Static_assert(sizeof(struct pawl_lease_handle) == 128, "a pair of cache lines");
 
@@ -62,25 +61,16 @@ static uint64_t claim_of(const struct pawl_lease_handle *h)
 	return (uint64_t)PAWL_LEASE_LEASED << PAWL_LEASE_STATE_SHIFT | h->id;
 }
 
-/* Behind a chunk's handles: where it is written whether a handle's owner may use
- * sequences; NULL if it has none. */
-static pawl_atomic64 **grant_of(const struct pawl_lease_handle *h)
-{
-	return (pawl_atomic64 **)(table.chunks[h->id / CHUNK] + CHUNK) + h->id % CHUNK;
-}
-
 /* Requires the lock. NULL if there are too many, or there is no memory. */
 static struct pawl_lease_handle *make(void)
 {
 	struct pawl_lease_handle **chunk = &table.chunks[table.made / CHUNK], *h;
 
-	if (table.made == LEASE_ANYBODY)
+	if (table.made == LEASE_HANDLES)
 		return NULL;
 	/* Not from the heap, which a signal handler may not use. */
 	if (*chunk == NULL) {
-		struct pawl_lease_handle *new = pawl_os_reserve(
-			CHUNK *
-			(sizeof(struct pawl_lease_handle) + sizeof(pawl_atomic64 *)));
+		struct pawl_lease_handle *new = pawl_os_reserve(CHUNK * sizeof(*new));
 
 		if (new == NULL)
 			return NULL;
@@ -90,15 +80,6 @@ static struct pawl_lease_handle *make(void)
 	h = pawl_lease_handle_of(table.made);
 	h->id = table.made++;
 	return h;
-}
-
-/* Requires the lock. Says to the owner of h, who calls, whether it may use sequences. */
-static void grant(const struct pawl_lease_handle *h)
-{
-	pawl_lease_sequence_area(h);
-	/* Relaxed: our own thread's, and under the lock. */
-	pawl_store_relaxed(&pawl_sequence_.where,
-			   pawl_lease_sequence_word(pawl_lease_closed() ? NULL : h));
 }
 
 struct pawl_lease_handle *pawl_lease_self_slow_(void)
@@ -124,16 +105,13 @@ struct pawl_lease_handle *pawl_lease_self_slow_(void)
 		pawl_note_acquired(table.chunks[h->id / CHUNK]);
 		pawl_note_acquired(h);
 		pawl_lease_bind(h);
+		pawl_lease_place(h);
 		h->keeping = false; /* the last owner's, who ended at it */
 		/* Relaxed: nobody else looks at it, but under the lock. */
 		pawl_store_relaxed(&h->claim, pawl_lease_closed() ? PAWL_LEASE_NO_CLAIM
 								  : claim_of(h));
 	}
 	self->lease = h != NULL ? h : &pawl_lease_refused;
-	if (h != NULL) {
-		*grant_of(h) = &pawl_sequence_.where;
-		grant(h);
-	}
 	pawl_lease_unlock(&table.lock, signals);
 	return self->lease;
 }
@@ -144,7 +122,7 @@ uint64_t pawl_lease_lost_(struct pawl_lease_handle *h)
 	uint64_t signals = pawl_lease_lock(&table.lock);
 
 	pawl_lease_bind(h);
-	grant(h);
+	pawl_lease_place(h);
 	pawl_lease_unlock(&table.lock, signals);
 	return pawl_cpu_now(h->home);
 }
@@ -156,10 +134,6 @@ void pawl_lease_handle_free(struct pawl_lease_handle *h)
 	uint64_t signals = pawl_lease_lock(&table.lock);
 
 	pawl_note_releasing(h);
-	if (*grant_of(h) != NULL)
-		/* Relaxed: our own thread's. */
-		pawl_store_relaxed(*grant_of(h), pawl_lease_sequence_word(NULL));
-	*grant_of(h) = NULL;
 	h->free_next = table.free;
 	table.free = h;
 	pawl_lease_unlock(&table.lock, signals);
@@ -214,16 +188,9 @@ static void set_claims(bool withdrawn)
 	for (id = 0; id < table.made; id++) {
 		struct pawl_lease_handle *h = pawl_lease_handle_of(id);
 
-		pawl_atomic64 *grant = *grant_of(h);
-
-		/* Relaxed, here and below: withdrawn before the heavy fence, given back
-		 * whenever. */
+		/* Relaxed: withdrawn before the heavy fence, given back whenever. */
 		pawl_store_relaxed(&h->claim,
 				   withdrawn ? PAWL_LEASE_NO_CLAIM : claim_of(h));
-		/* Its thread is there: it passes our lock when it exits. */
-		if (grant != NULL)
-			pawl_store_relaxed(
-				grant, pawl_lease_sequence_word(withdrawn ? NULL : h));
 	}
 }
 
@@ -272,7 +239,6 @@ void pawl_lease_forked(void)
 		h->id = id;
 		if (h == mine)
 			continue;
-		*grant_of(h) = NULL;
 		pawl_lease_abandon(h, h->stuck);
 		pawl_lease_handle_free(h);
 	}

@@ -33,9 +33,31 @@ void pawl_heirs_remove(struct pawl_heir *heir)
 	pawl_lease_unlock(&heirs.lock, signals);
 }
 
+/* Those of a shard that the system will not end are over by then: it takes them away from
+ * who is not on a CPU. */
+enum { SEQUENCE_NS = 1000 * 1000 };
+
+/*
+ * Nobody is inside any more whom a fork waits for, and nobody gets inside, so what is
+ * nobody's now stays it. A slot cannot go from a shard that has been copied to one that
+ * has not. A counter needs none of this: each addition is there, or is not.
+ */
 void pawl_heirs_before_fork(void)
 {
+	const struct pawl_heir *heir;
+	uint64_t i, until;
+
 	pawl_guard_lock(&heirs.lock);
+	if (heirs.first == NULL || !pawl_lease_sequences())
+		return;
+	for (heir = heirs.first; heir != NULL; heir = heir->next)
+		for (i = 0; i < pawl_shards_used(&heir->slots->shards); i++)
+			pawl_lease_unshare(
+				&pawl_shards_own(&heir->slots->shards, i)->lease);
+	if (pawl_lease_barrier_all())
+		return;
+	for (until = pawl_os_now() + SEQUENCE_NS; pawl_os_now() < until;)
+		pawl_os_yield();
 }
 
 void pawl_heirs_after_fork(void)

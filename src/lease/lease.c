@@ -64,6 +64,16 @@ static uint64_t after(uint64_t word, enum pawl_lease_state state, uint64_t cpu,
 	       (cpu << PAWL_LEASE_LESSEE_BITS) + lessee;
 }
 
+/* LIMBO(c, x): what LEASED(c, x) becomes. If it was anybody's, no sequence takes it for
+ * that any more (I8). */
+static uint64_t limbo_after(uint64_t word, uint64_t cpu)
+{
+	uint64_t lessee = lessee_of(word);
+
+	return after(word, PAWL_LEASE_LIMBO, cpu,
+		     lessee == LEASE_ANYBODY ? LEASE_FORMERLY : lessee);
+}
+
 static uint64_t free_after(uint64_t word)
 {
 	return after(word, PAWL_LEASE_FREE, 0, 0);
@@ -96,7 +106,7 @@ static bool drained(uint64_t word)
 static bool occupied(const struct pawl_lease *l, uint64_t word)
 {
 	pawl_bare_light_fence(); /* [B] */
-	if (lessee_of(word) == LEASE_ANYBODY)
+	if (lessee_of(word) == LEASE_FORMERLY)
 		return false; /* I8 */
 	return pawl_load_acquire(&pawl_lease_handle_of(lessee_of(word))->flag) ==
 	       pawl_address(l); /* [K] pairs with [F] and [R] */
@@ -173,8 +183,7 @@ static enum pawl_lease_result take(struct pawl_lease *l, struct pawl_lease_handl
 		if (state == PAWL_LEASE_LEASED && lessee_of(word) == h->id && h->fenced)
 			return PAWL_LEASE_OK; /* I1, after [E] in enter */
 		if (state == PAWL_LEASE_LEASED && lessee_of(word) != h->id) {
-			uint64_t limbo = after(word, PAWL_LEASE_LIMBO, cpu_of(word),
-					       lessee_of(word));
+			uint64_t limbo = limbo_after(word, cpu_of(word));
 
 			if (way_to(word, h, far) == NO_WAY)
 				return PAWL_LEASE_ELSEWHERE;
@@ -271,8 +280,9 @@ void pawl_lease_share(struct pawl_lease *l, struct pawl_lease_handle *h, uint64_
 	/* Relaxed: our own lease; the swap finds out if it is not any more. */
 	uint64_t word = pawl_load_relaxed(&l->word);
 
-	if (pawl_sequence_granted_() && state_of(word) == PAWL_LEASE_LEASED &&
-	    lessee_of(word) == h->id && cpu_of(word) == cpu)
+	if (pawl_lease_sequences() && !pawl_lease_closed() &&
+	    state_of(word) == PAWL_LEASE_LEASED && lessee_of(word) == h->id &&
+	    cpu_of(word) == cpu)
 		change(l, word, after(word, PAWL_LEASE_LEASED, cpu, LEASE_ANYBODY));
 }
 
@@ -280,9 +290,8 @@ void pawl_lease_unshare(struct pawl_lease *l)
 {
 	uint64_t word = pawl_load_acquire(&l->word); /* [W] */
 
-	if (state_of(word) == PAWL_LEASE_LEASED && lessee_of(word) == LEASE_ANYBODY)
-		change(l, word,
-		       after(word, PAWL_LEASE_LIMBO, cpu_of(word), LEASE_ANYBODY));
+	if (lessee_of(word) == LEASE_ANYBODY)
+		change(l, word, limbo_after(word, cpu_of(word)));
 }
 
 void pawl_lease_abandon(struct pawl_lease_handle *h, struct pawl_lease *l)
@@ -368,7 +377,7 @@ void pawl_lease_break(struct pawl_lease *l)
 		word = pawl_load_acquire(&l->word); /* [W] */
 		if (state_of(word) != PAWL_LEASE_LEASED)
 			return;
-		to = after(word, PAWL_LEASE_LIMBO, cpu_of(word), lessee_of(word));
+		to = limbo_after(word, cpu_of(word));
 	} while (!change(l, word, to)); /* ends: somebody else made progress */
 	signals = pawl_lease_lock_briefly(&limbo.lock);
 	if (signals == LEASE_NOT_LOCKED)
@@ -457,7 +466,7 @@ static uint64_t begin_drain(struct pawl_lease *l, uint64_t *was)
 			to = after(word, PAWL_LEASE_LIMBO, LEASE_NOWHERE, LEASE_NOBODY);
 			break;
 		default:
-			to = after(word, PAWL_LEASE_LIMBO, draining(), lessee_of(word));
+			to = limbo_after(word, draining());
 		}
 	} while (!change(l, word, to)); /* ends: somebody else made progress */
 	return to;

@@ -22,8 +22,11 @@ enum {
 	/* A drained lease's lessee; and a word that is drained. */
 	LEASE_NOBODY = (1 << PAWL_LEASE_LESSEE_BITS) - 1,
 	LEASE_DRAINED = PAWL_LEASE_LIMBO << PAWL_LEASE_STATE_SHIFT | LEASE_NOBODY,
-	/* One that sequences use (I8). So there are this many handles at most. */
+	/* One that sequences use, and one that they used (I8). So there are as many handles
+	 * at most. */
 	LEASE_ANYBODY = PAWL_LEASE_ANYBODY,
+	LEASE_FORMERLY = LEASE_ANYBODY - 1,
+	LEASE_HANDLES = LEASE_FORMERLY,
 };
 
 /* Indices of a handle's counts. */
@@ -48,18 +51,16 @@ extern struct pawl_lease_handle pawl_lease_refused;
 
 /*
  * I8: makes *l, which h is inside of, everybody's on a CPU, if that is the one it is
- * bound to, and this thread may use sequences now. The caller is no longer inside, but
- * for its flag.
+ * bound to, there are sequences, and no process forks. The caller is no longer inside,
+ * but for its flag.
  */
 void pawl_lease_share(struct pawl_lease *l, struct pawl_lease_handle *h, uint64_t cpu);
 /* Begins to break a lease that is everybody's: no sequence that begins later sees it
  * so. */
 void pawl_lease_unshare(struct pawl_lease *l);
-/* Says to the calling thread whether it uses sequences; h is its handle. */
-void pawl_lease_sequence_area(const struct pawl_lease_handle *h);
-/* The address at which the owner of h is told its CPU in sequences; NULL: one that makes
- * them fail. */
-uint64_t pawl_lease_sequence_word(const struct pawl_lease_handle *h);
+
+/* Says to the calling thread, whose handle it is, where its sequences find what they need. */
+void pawl_lease_place(const struct pawl_lease_handle *h);
 
 /* As pawl_shards_exit, and sequences may go on here. */
 void pawl_shards_exit_shared(struct pawl_shards *p, struct pawl_shard *s,

@@ -35,9 +35,8 @@ static struct {
 	bool sequences; /* barriers end restartable sequences, and there may be some */
 } domain;
 
-__thread struct pawl_sequence_words pawl_sequence_
-	__attribute__((tls_model("initial-exec")));
-const uint32_t pawl_sequence_nowhere_ = UINT32_MAX; /* I5 of pawl/shards.h */
+__thread uint64_t pawl_sequence_
+	__attribute__((tls_model("initial-exec"))) = PAWL_NO_PLACE_;
 
 const char *pawl_lease_mode_name(enum pawl_lease_mode mode)
 {
@@ -199,17 +198,13 @@ void pawl_lease_bind(struct pawl_lease_handle *h)
 		h->home = h->told = NULL;
 }
 
-void pawl_lease_sequence_area(const struct pawl_lease_handle *h)
+void pawl_lease_place(const struct pawl_lease_handle *h)
 {
+	pawl_sequence_ = PAWL_NO_PLACE_;
 	/* Not a thread that is told no CPU, though others are. */
-	pawl_sequence_.told = domain.sequences && h->home == h->told
-				      ? pawl_address(h->told)
-				      : 0;
-}
-
-uint64_t pawl_lease_sequence_word(const struct pawl_lease_handle *h)
-{
-	return pawl_address(h != NULL ? h->told : &pawl_sequence_nowhere_);
+	if (domain.sequences && h->home == h->told)
+		pawl_sequence_ = pawl_address(pawl_os_cpu_word() - 1) +
+				 (domain.mode == PAWL_LEASE_CID);
 }
 
 bool pawl_lease_sequences(void)

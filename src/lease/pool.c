@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory behind a pool's slots. */
+#include "lease/depot.h"
 #include "os/os.h"
 
 #include <pawl/pool.h>
@@ -35,19 +36,36 @@ static void drained(void *pool)
 	give_back(pool);
 }
 
+/*
+ * Where a slot's bits suffice, slots are where their objects are, so that neither get nor
+ * put has to multiply, nor the next get to wait for that. Lists have no room for it, and
+ * pools of 32 GiB and more are too large: there a slot is an object's number, and sequences,
+ * which know nothing of that, are not used.
+ */
+static bool counts_units(const struct pawl_pool_plan *plan, uint64_t units)
+{
+	return plan->kind == PAWL_SHARDS_LEASED && plan->limit < PAWL_SLOTS_NONE / units;
+}
+
 int pawl_pool_create(struct pawl_pool *pool, const struct pawl_pool_plan *plan)
 {
-	const size_t unit = 16;
+	const size_t aligned = 16;
+	uint64_t size = (plan->size + aligned - 1) / aligned * aligned;
+	uint64_t units = size / PAWL_POOL_UNIT;
+	bool counted;
 	int error;
 
 	memset(pool, 0, sizeof(*pool));
 	if (plan->size == 0 || plan->size > UINT32_MAX)
 		return EINVAL;
-	error = pawl_slots_create(&pool->slots, plan->kind, plan->limit);
+	counted = counts_units(plan, units);
+	error = pawl_slots_create_by(&pool->slots, plan->kind, plan->limit,
+				     counted ? units : 1);
 	if (error != 0)
 		return error;
-	pool->size = (plan->size + unit - 1) / unit * unit;
-	pool->reciprocal = UINT64_MAX / pool->size + 1;
+	pool->size = size;
+	pool->unit = counted ? PAWL_POOL_UNIT : pool->size;
+	pool->slots.without_sequences = !counted;
 	pool->type_stable = plan->type_stable;
 	pool->slots.shards.plan.drained = drained;
 	pool->objects = pawl_os_reserve(plan->limit * pool->size);
@@ -68,4 +86,18 @@ size_t pawl_pool_trim(struct pawl_pool *pool)
 {
 	pawl_shards_maintain(&pool->slots.shards);
 	return give_back(pool);
+}
+
+void *pawl_pool_get_otherwise_(struct pawl_pool *pool)
+{
+	uint32_t slot = pawl_slots_get_otherwise_(&pool->slots);
+
+	return slot == PAWL_SLOTS_NONE ? NULL : pool->objects + slot * pool->unit;
+}
+
+void pawl_pool_put_otherwise_(struct pawl_pool *pool, void *object)
+{
+	size_t offset = (size_t)((char *)object - pool->objects);
+
+	pawl_slots_put_otherwise_(&pool->slots, (uint32_t)(offset / pool->unit));
 }

@@ -5,7 +5,9 @@
  * Order: [L] pairs with [G] and [S] of lease/depot.c: who finds the depot empty sees the
  * shards in use that its last slots have gone to, or those inside who took them; of
  * lists, that a batch has begun. [B] pairs with [L]: who counts a batch as arrived sees the
- * list that it went to.
+ * list that it went to. [P] pairs with [G]: who gets a slot from a list sees what its last
+ * holder did. All changes of a head are read-modify-writes, so [G] pairs with every [P]
+ * before it.
  */
 #include "lease/depot.h"
 #include "lease/heirs.h"
@@ -61,6 +63,12 @@ static void drain(struct pawl_shard *shard, void *owner)
 
 int pawl_slots_create(struct pawl_slots *a, enum pawl_shards_kind kind, uint64_t limit)
 {
+	return pawl_slots_create_by(a, kind, limit, 1);
+}
+
+int pawl_slots_create_by(struct pawl_slots *a, enum pawl_shards_kind kind, uint64_t limit,
+			 uint64_t step)
+{
 	const struct pawl_shards_plan plan = {
 		.kind = kind,
 		.bytes = sizeof(struct pawl_slots_shard),
@@ -79,6 +87,7 @@ int pawl_slots_create(struct pawl_slots *a, enum pawl_shards_kind kind, uint64_t
 		return error;
 	links = kind == PAWL_SHARDS_LEASED ? 0 : limit;
 	a->limit = limit;
+	a->step = step;
 	a->mapped = sizeof(*heir) +
 		    (words + (words + 63) / 64 + links) * sizeof(pawl_atomic64);
 	heir = pawl_os_reserve(a->mapped);
@@ -240,10 +249,76 @@ static size_t take_from_shards(struct pawl_slots *a, uint32_t *slots, size_t n)
 	}
 }
 
+static struct pawl_slots_shard *shared(struct pawl_slots *a)
+{
+	return (struct pawl_slots_shard *)pawl_shards_shared(&a->shards);
+}
+
+/* One compare-and-swap on a shared shard's list; false if it is empty, or there is no
+ * working on lists now. */
+static bool pop(struct pawl_slots *a, uint32_t *slot)
+{
+	struct pawl_lease_handle *h = pawl_lease_self();
+
+	while (pawl_shards_begin(&a->shards, h)) {
+		struct pawl_slots_shard *s = shared(a);
+		uint64_t head = pawl_load_acquire(&s->state); /* [G] */
+		uint64_t top = head & PAWL_SLOTS_TOP, below;
+
+		if (top == 0) {
+			pawl_shards_end(h);
+			return false;
+		}
+		*slot = (uint32_t)(top - 1);
+		/* Relaxed: [G] shows it, if the swap succeeds; else it is not used. */
+		below = pawl_load_relaxed(&a->links[*slot]);
+		if (pawl_cas_acquire(
+			    &s->state, head, /* [G] */
+			    ((head - PAWL_SLOTS_ONE + PAWL_SLOTS_TAG) & ~PAWL_SLOTS_TOP) |
+				    below)) {
+			pawl_note_acquired(&s->state);
+			pawl_shards_end(h);
+			return true;
+		}
+		pawl_shards_end(h);
+		pawl_shards_contended(&a->shards);
+	}
+	return false;
+}
+
+/* As pop; false if the list is as long as may be. */
+static bool push(struct pawl_slots *a, uint32_t slot)
+{
+	struct pawl_lease_handle *h = pawl_lease_self();
+
+	while (pawl_shards_begin(&a->shards, h)) {
+		struct pawl_slots_shard *s = shared(a);
+		/* Relaxed, with the link: [P] publishes them. */
+		uint64_t head = pawl_load_relaxed(&s->state);
+
+		if (head % PAWL_SLOTS_TAG / PAWL_SLOTS_ONE >= PAWL_SLOTS_CACHE) {
+			pawl_shards_end(h);
+			return false;
+		}
+		pawl_store_relaxed(&a->links[slot], head & PAWL_SLOTS_TOP); /* Relaxed. */
+		pawl_note_releasing(&s->state);
+		if (pawl_cas_release(
+			    &s->state, head, /* [P] */
+			    ((head + PAWL_SLOTS_ONE + PAWL_SLOTS_TAG) & ~PAWL_SLOTS_TOP) |
+				    (slot + 1u))) {
+			pawl_shards_end(h);
+			return true;
+		}
+		pawl_shards_end(h);
+		pawl_shards_contended(&a->shards);
+	}
+	return false;
+}
+
 /* Makes n slots, which are ours, one list, and puts that in front of a shard's. */
 static void push_all(struct pawl_slots *a, const uint32_t *slots, size_t n)
 {
-	struct pawl_slots_shard *s = pawl_slots_shared_(a);
+	struct pawl_slots_shard *s = shared(a);
 	uint64_t head;
 	size_t i;
 
@@ -292,7 +367,7 @@ _Static_assert(128 + 384 == 1 << PAWL_SLOTS_SHIFT &&
 static void leave(struct pawl_slots *a, struct pawl_slots_shard *s,
 		  struct pawl_lease_handle *h, bool share)
 {
-	if (share)
+	if (share && !a->without_sequences)
 		pawl_shards_exit_shared(&a->shards, &s->base, h);
 	else
 		pawl_shards_exit(&a->shards, &s->base, h);
@@ -342,6 +417,8 @@ uint32_t pawl_slots_get_otherwise_(struct pawl_slots *a)
 	uint64_t n = s != NULL ? pawl_load_relaxed(&s->state) : 0;
 	uint32_t slot;
 
+	if (!a->shards.leased && pop(a, &slot))
+		return slot;
 	if (n == 0)
 		return get_slowly(a, s, h, true);
 	slot = s->slot[n - 1];
@@ -380,6 +457,8 @@ void pawl_slots_put_otherwise_(struct pawl_slots *a, uint32_t slot)
 	/* Relaxed: the lease orders it. */
 	uint64_t n = s != NULL ? pawl_load_relaxed(&s->state) : PAWL_SLOTS_CACHE;
 
+	if (!a->shards.leased && push(a, slot))
+		return;
 	if (n == PAWL_SLOTS_CACHE) {
 		put_slowly(a, slot, s, h, true);
 		return;
@@ -409,7 +488,7 @@ static size_t get_some(struct pawl_slots *a, uint32_t *slots, size_t n)
 		pawl_store_release(&s->state, count - taken); /* [C] */
 		leave(a, s, h, true);
 	} else if (!a->shards.leased) {
-		while (taken < n && pawl_slots_pop_(a, &slots[taken]))
+		while (taken < n && pop(a, &slots[taken]))
 			taken++;
 	}
 	return taken;
@@ -442,7 +521,7 @@ void pawl_slots_put_batch(struct pawl_slots *a, const uint32_t *slots, size_t n)
 		pawl_store_release(&s->state, count + put); /* [C] */
 		leave(a, s, h, true);
 	} else if (!a->shards.leased) {
-		while (put < n && pawl_slots_push_(a, slots[put]))
+		while (put < n && push(a, slots[put]))
 			put++;
 	}
 	pawl_depot_put(a, slots + put, n - put, false);

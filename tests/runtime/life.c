@@ -148,7 +148,7 @@ static void unload(const char *path)
 	check(in_a_child(plugin->use_lease) == 0, "a child can lease");
 	check(in_a_child(plugin->use_more) == 0, "and do the rest");
 	dlclose(library);
-	check(dlopen("libpawl.so.0", RTLD_NOW | RTLD_NOLOAD) == NULL, "it is gone");
+	check(dlopen("libpawl.so.1", RTLD_NOW | RTLD_NOLOAD) == NULL, "it is gone");
 	check(in_a_child(NULL) == 0, "a fork calls nothing that is gone");
 	pthread_barrier_wait(&stage);
 	pthread_join(thread, NULL);

@@ -7,9 +7,8 @@
  * be. The last store, just before 2, is what makes the rest count. Nothing here starts
  * over: a debugger that steps through fails once, and is through.
  *
- * All that decides is looked at inside: whether the thread may (a fork takes that away,
- * and then ends all sequences: one that begins later sees it), on which CPU it is, and
- * whether the shard there is anybody's. The back end's seq-* mutants are these steps.
+ * All that decides is looked at inside: on which CPU the thread is, and whether the shard
+ * there is anybody's. The back end's seq-* mutants are these steps.
  *
  * The kernel reads what describes the sequence whenever it looks at a thread that has
  * been in one, so that must never be unmapped: no sequences in code for a shared
@@ -26,30 +25,18 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 /*
- * Of a thread. Where the kernel tells it a number, its CPU's or its concurrency id, in
- * an area of 32 bytes of which the second word of 8 says which sequence it is in; 0: it
- * never uses any. And the same for sequences; others store there, while a process forks,
- * where a number is told that is no CPU's (I5 of pawl/shards.h). Initial-exec, as in
- * backend/thread.h.
+ * Of a thread: where the kernel's area for it begins, of 32 bytes. The second word of 8
+ * there says which sequence it is in, words of 4 its CPU's number and its concurrency id. If
+ * shards are found by the latter, 1 more; PAWL_NO_PLACE_ before its first use of anything
+ * here, and for ever if it has no sequences. Initial-exec, as in backend/thread.h.
  */
-struct pawl_sequence_words {
-	uint64_t told;
-	pawl_atomic64 where;
-};
-extern __thread struct pawl_sequence_words pawl_sequence_
-	__attribute__((tls_model("initial-exec")));
-extern const uint32_t pawl_sequence_nowhere_;
+extern __thread uint64_t pawl_sequence_ __attribute__((tls_model("initial-exec")));
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif
 
-static inline bool pawl_sequence_granted_(void)
-{
-	/* Relaxed: who takes it away then ends all sequences. */
-	return pawl_sequence_.told != 0 && pawl_load_relaxed(&pawl_sequence_.where) !=
-						   pawl_address(&pawl_sequence_nowhere_);
-}
+#define PAWL_NO_PLACE_ ((uint64_t)1)
 
 #if defined(PAWL_PLAYED) || defined(PAWL_UNDER_TSAN) || defined(PAWL_NO_SEQUENCES) || \
 	(defined(__PIC__) && !defined(__PIE__))
@@ -79,62 +66,100 @@ static inline bool pawl_sequence_granted_(void)
 	".pushsection __rseq_failure, \"ax\"\n\t" PAWL_SEQUENCE_MARK_ \
 	"4: " PAWL_SEQUENCE_JUMP_ failed "\n\t"                       \
 	".popsection\n\t"
-#define PAWL_SEQUENCE_BEGIN_(failed) PAWL_SEQUENCE_DESCRIBE_(failed) PAWL_SEQUENCE_ENTER_
 
-/*
- * The address of the CPU's number. Should the area be taken from the thread, that number
- * becomes negative (I5), but a concurrency id looks like any other: it is looked at here.
- */
 static inline uint64_t pawl_sequence_place_(void)
 {
-	uint64_t told = pawl_sequence_.told;
-
-	if (__builtin_expect(PAWL_IS_PLAIN_(told), true) || told == 0)
-		return told;
-	told -= PAWL_CID_BEHIND_CPU_ * sizeof(uint32_t);
-	return *(const volatile int32_t *)told < 0 ? 0 : told;
+	return pawl_sequence_;
 }
 
-static inline bool pawl_sequence_add_(uint64_t place, char *const *own, uint64_t n)
+/*
+ * The three of them, each in two forms. Should the area be taken from the thread, its CPU's
+ * number becomes negative (I5), but a concurrency id looks like any other: so who goes by that
+ * looks at both.
+ */
+#define PAWL_SEQUENCE_ADD_HERE_(number)                                                 \
+	__asm__ goto(                                                                   \
+		PAWL_SEQUENCE_DESCRIBE_("%l[failed]")                                   \
+			PAWL_SEQUENCE_ENTER_ number("%l[failed]")                       \
+				PAWL_SEQUENCE_FIND_ PAWL_SEQUENCE_ADD_                  \
+		:                                                                       \
+		: PAWL_SEQUENCE_INPUTS_(PAWL_COUNTER_SHIFT), [n] PAWL_SEQUENCE_ADDEND_( \
+								     n)                 \
+		: PAWL_SEQUENCE_CLOBBERS_                                               \
+		: failed)
+#define PAWL_SEQUENCE_POP_HERE_(number)                                             \
+	__asm__ __volatile__(PAWL_SEQUENCE_DESCRIBE_("6f")                          \
+				     PAWL_SEQUENCE_ENTER_ number("6f")              \
+					     PAWL_SEQUENCE_FIND_ PAWL_SEQUENCE_POP_ \
+			     : [slot] "=&r"(slot)                                   \
+			     : PAWL_SEQUENCE_INPUTS_(PAWL_SLOTS_SHIFT)              \
+			     : PAWL_SEQUENCE_CLOBBERS_)
+#define PAWL_SEQUENCE_PUSH_HERE_(number)                                     \
+	__asm__ goto(PAWL_SEQUENCE_DESCRIBE_("%l[failed]")                   \
+			     PAWL_SEQUENCE_ENTER_ number("%l[failed]")       \
+				     PAWL_SEQUENCE_FIND_ PAWL_SEQUENCE_PUSH_ \
+		     :                                                       \
+		     : PAWL_SEQUENCE_INPUTS_(PAWL_SLOTS_SHIFT),              \
+		       [room] "i"(PAWL_SLOTS_ROOM), [slot] "r"(slot)         \
+		     : PAWL_SEQUENCE_CLOBBERS_                               \
+		     : failed)
+
+static inline __attribute__((always_inline)) bool pawl_sequence_add_(uint64_t place,
+								     char *const *own,
+								     uint64_t n)
 {
-	__asm__ goto(
-		PAWL_SEQUENCE_BEGIN_("%l[failed]") PAWL_SEQUENCE_ADD_
-		:
-		: PAWL_SEQUENCE_INPUTS_(PAWL_COUNTER_SHIFT), [n] PAWL_SEQUENCE_ADDEND_(n)
-		: PAWL_SEQUENCE_CLOBBERS_
-		: failed);
-	return true;
+	uint64_t area = place;
+
+	if (__builtin_expect((place & 1) == 0, true)) {
+		PAWL_SEQUENCE_ADD_HERE_(PAWL_SEQUENCE_CPU_);
+		return true;
+	}
+	if (place != PAWL_NO_PLACE_) {
+		area--;
+		PAWL_SEQUENCE_ADD_HERE_(PAWL_SEQUENCE_CID_);
+		return true;
+	}
 failed:
 	return false;
 }
 
-static inline uint32_t pawl_sequence_pop_(uint64_t place, char *const *own)
+static inline __attribute__((always_inline)) uint64_t pawl_sequence_pop_(uint64_t place,
+									 char *const *own)
 {
-	uint32_t slot;
+	uint64_t area = place,
+		 slot = UINT32_MAX; /* not 32 bits, to spare a user a move */
 
-	__asm__ __volatile__(PAWL_SEQUENCE_BEGIN_("6f") PAWL_SEQUENCE_POP_
-			     : [slot] "=&r"(slot)
-			     : PAWL_SEQUENCE_INPUTS_(PAWL_SLOTS_SHIFT)
-			     : PAWL_SEQUENCE_CLOBBERS_);
+	if (__builtin_expect((place & 1) == 0, true)) {
+		PAWL_SEQUENCE_POP_HERE_(PAWL_SEQUENCE_CPU_);
+	} else if (place != PAWL_NO_PLACE_) {
+		area--;
+		PAWL_SEQUENCE_POP_HERE_(PAWL_SEQUENCE_CID_);
+	}
 	return slot;
 }
 
-static inline bool pawl_sequence_push_(uint64_t place, char *const *own, uint32_t slot)
+static inline __attribute__((always_inline)) bool pawl_sequence_push_(uint64_t place,
+								      char *const *own,
+								      uint32_t slot)
 {
-	__asm__ goto(PAWL_SEQUENCE_BEGIN_("%l[failed]") PAWL_SEQUENCE_PUSH_
-		     :
-		     : PAWL_SEQUENCE_INPUTS_(PAWL_SLOTS_SHIFT),
-		       [room] "i"(PAWL_SLOTS_ROOM), [slot] "r"(slot)
-		     : PAWL_SEQUENCE_CLOBBERS_
-		     : failed);
-	return true;
+	uint64_t area = place;
+
+	if (__builtin_expect((place & 1) == 0, true)) {
+		PAWL_SEQUENCE_PUSH_HERE_(PAWL_SEQUENCE_CPU_);
+		return true;
+	}
+	if (place != PAWL_NO_PLACE_) {
+		area--;
+		PAWL_SEQUENCE_PUSH_HERE_(PAWL_SEQUENCE_CID_);
+		return true;
+	}
 failed:
 	return false;
 }
 #else
 static inline uint64_t pawl_sequence_place_(void)
 {
-	return 0;
+	return PAWL_NO_PLACE_;
 }
 
 static inline bool pawl_sequence_add_(uint64_t place, char *const *own, uint64_t n)

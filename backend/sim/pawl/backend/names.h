@@ -48,8 +48,8 @@
 #define pawl_barrier_call	 sim_barrier_call
 #define pawl_lease_share	 sim_lease_share
 #define pawl_lease_unshare	 sim_lease_unshare
-#define pawl_lease_sequence_area sim_lease_sequence_area
-#define pawl_lease_sequence_word sim_lease_sequence_word
+#define pawl_lease_sequences	 sim_lease_sequences
+#define pawl_lease_place	 sim_lease_place
 #define pawl_os_sleep		 sim_os_sleep
 #define pawl_os_yield		 sim_os_yield
 #define pawl_os_wake		 sim_os_wake
@@ -180,6 +180,7 @@
 
 /* What sim/check/slots_names.h is included in front of. */
 #define pawl_slots_create	  sim_slots_create
+#define pawl_slots_create_by	  sim_slots_create_by
 #define pawl_slots_destroy	  sim_slots_destroy
 #define pawl_slots_inherit	  sim_slots_inherit
 #define pawl_slots_get_batch	  sim_slots_get_batch

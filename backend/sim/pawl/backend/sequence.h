@@ -10,41 +10,27 @@
 
 #define PAWL_SEQUENCES 1
 
-/* In a part of the thread's storage that is empty otherwise. */
-struct pawl_sequence_words {
-	pawl_atomic64 where; /* 0: nothing may be done by sequences */
-};
-#define pawl_sequence_ (*(struct pawl_sequence_words *)(void *)pawl_self()->behind)
-
-/* A sequence finds out by itself. */
+/* A sequence finds its own. */
 static inline uint64_t pawl_sequence_place_(void)
 {
-	return 1;
+	return 0;
 }
 
-static inline bool pawl_sequence_granted_(void)
-{
-	return pawl_load_relaxed(&pawl_sequence_.where) != 0;
-}
-
-/* The first word of this CPU's shard, and what it says; NULL if the thread may not, or
- * the shard is not anybody's. */
+/* The first word of this CPU's shard, and what it says; NULL if the shard is not
+ * anybody's. */
 static inline pawl_atomic64 *pawl_sequence_begin_(char *const *own, unsigned shift,
 						  uint64_t *value)
 {
 	pawl_atomic64 *first;
-	uint64_t where, word;
+	uint64_t word;
 	char *shard;
 
 	sim_sequence_begin();
-	where = pawl_load_relaxed(&pawl_sequence_.where);
-	if (where == 0 || !sim_sequence_whole())
-		return NULL;
 	shard = *own + ((uint64_t)sim_cpu() << shift);
 	if (!sim_sequence_whole())
 		return NULL;
 	word = pawl_load_acquire((pawl_atomic64 *)(void *)shard); /* as ldar */
-	if ((word & PAWL_LEASE_WHOSE) != PAWL_LEASE_ANYBODYS || !sim_sequence_whole())
+	if ((word & 0xffff) != PAWL_LEASE_ANYBODY || !sim_sequence_whole())
 		return NULL;
 	first = (pawl_atomic64 *)(void *)(shard + PAWL_SHARD_FIRST);
 	*value = pawl_load_relaxed(first);

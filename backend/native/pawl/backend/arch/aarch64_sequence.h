@@ -11,22 +11,28 @@
 #define PAWL_SEQUENCE_CLOBBERS_ "x15", "x16", "x17", "memory", "cc"
 #define PAWL_SEQUENCE_ADDEND_	"r"
 
-/* Enters it, finds the shard, and looks whether it is anybody's. */
-#define PAWL_SEQUENCE_ENTER_                     \
-	"adrp x16, 3b\n\t"                       \
-	"add x16, x16, :lo12:3b\n\t"             \
-	"stur x16, [%[place], #4]\n\t"           \
-	"1: ldr x16, %[where]\n\t"               \
-	"ldrsw x16, [x16]\n\t"                   \
+/* Enters it; then the number of the shard. */
+#define PAWL_SEQUENCE_ENTER_         \
+	"adrp x16, 3b\n\t"           \
+	"add x16, x16, :lo12:3b\n\t" \
+	"str x16, [%[area], #8]\n\t" \
+	"1:\n\t"
+#define PAWL_SEQUENCE_CPU_(failed) "ldrsw x16, [%[area], #4]\n\t"
+/* Either is negative if the CPU's is. */
+#define PAWL_SEQUENCE_CID_(failed)      \
+	"ldrsw x17, [%[area], #4]\n\t"  \
+	"ldrsw x16, [%[area], #24]\n\t" \
+	"orr x16, x16, x17, asr 31\n\t"
+
+/* Finds it, and looks whether it is anybody's. */
+#define PAWL_SEQUENCE_FIND_                      \
 	"add x16, %[own], x16, lsl %[shift]\n\t" \
-	"ldar w17, [x16]\n\t"                    \
-	"and w17, w17, %w[mask]\n\t"             \
+	"ldarh w17, [x16]\n\t"                   \
 	"cmp w17, %w[anybody]\n\t"
 
-#define PAWL_SEQUENCE_INPUTS_(shift_)                                           \
-	[place] "r"(place), [where] "Q"(pawl_sequence_.where), [own] "r"(*own), \
-		[shift] "i"(shift_), [mask] "r"(PAWL_LEASE_WHOSE),              \
-		[anybody] "r"(PAWL_LEASE_ANYBODYS), [first] "i"(PAWL_SHARD_FIRST)
+#define PAWL_SEQUENCE_INPUTS_(shift_)                           \
+	[area] "r"(area), [own] "r"(*own), [shift] "i"(shift_), \
+		[anybody] "r"(PAWL_LEASE_ANYBODY), [first] "i"(PAWL_SHARD_FIRST)
 
 #define PAWL_SEQUENCE_ADD_             \
 	"b.ne %l[failed]\n\t"          \

@@ -10,40 +10,45 @@
 #define PAWL_SEQUENCE_CLOBBERS_ "rax", "rcx", "memory", "cc"
 #define PAWL_SEQUENCE_ADDEND_	"er"
 
-/* Enters it, finds the shard, and looks whether it is anybody's. */
-#define PAWL_SEQUENCE_ENTER_          \
-	"leaq 3b(%%rip), %%rax\n\t"   \
-	"movq %%rax, 4(%[place])\n\t" \
-	"1: movq %[where], %%rax\n\t" \
-	"movslq (%%rax), %%rax\n\t"   \
-	"shlq %[shift], %%rax\n\t"    \
-	"addq %[own], %%rax\n\t"      \
-	"movl (%%rax), %%ecx\n\t"     \
-	"andl %[mask], %%ecx\n\t"     \
+/* Enters it; then the number of the shard. */
+#define PAWL_SEQUENCE_ENTER_         \
+	"leaq 3b(%%rip), %%rax\n\t"  \
+	"movq %%rax, 8(%[area])\n\t" \
+	"1:\n\t"
+#define PAWL_SEQUENCE_CPU_(failed) "movslq 4(%[area]), %%rax\n\t"
+#define PAWL_SEQUENCE_CID_(failed) \
+	"cmpl $0, 4(%[area])\n\t"  \
+	"js " failed "\n\t"        \
+	"movslq 24(%[area]), %%rax\n\t"
+
+/* Finds it, and looks whether it is anybody's. */
+#define PAWL_SEQUENCE_FIND_         \
+	"shlq %[shift], %%rax\n\t"  \
+	"addq %[own], %%rax\n\t"    \
+	"movzwl (%%rax), %%ecx\n\t" \
 	"cmpl %[anybody], %%ecx\n\t"
 
-#define PAWL_SEQUENCE_INPUTS_(shift_)                                           \
-	[place] "r"(place), [where] "m"(pawl_sequence_.where), [own] "m"(*own), \
-		[shift] "i"(shift_), [mask] "i"(PAWL_LEASE_WHOSE),              \
-		[anybody] "i"(PAWL_LEASE_ANYBODYS), [first] "i"(PAWL_SHARD_FIRST)
+#define PAWL_SEQUENCE_INPUTS_(shift_)                           \
+	[area] "r"(area), [own] "m"(*own), [shift] "i"(shift_), \
+		[anybody] "i"(PAWL_LEASE_ANYBODY), [first] "i"(PAWL_SHARD_FIRST)
 
 #define PAWL_SEQUENCE_ADD_                \
 	"jne %l[failed]\n\t"              \
 	"addq %[n], %c[first](%%rax)\n\t" \
 	"2:\n\t"
 
-#define PAWL_SEQUENCE_POP_                                 \
-	"jne 6f\n\t"                                       \
-	"movq %c[first](%%rax), %%rcx\n\t"                 \
-	"subq $1, %%rcx\n\t"                               \
-	"jb 6f\n\t"                                        \
-	"movl %c[first] + 8(%%rax, %%rcx, 4), %[slot]\n\t" \
-	"movq %%rcx, %c[first](%%rax)\n\t"                 \
-	"2:\n\t"                                           \
-	".pushsection __rseq_failure, \"ax\"\n\t"          \
-	"6: movl $-1, %[slot]\n\t"                         \
-	"jmp 5f\n\t"                                       \
-	".popsection\n\t"                                  \
+#define PAWL_SEQUENCE_POP_                                  \
+	"jne 6f\n\t"                                        \
+	"movq %c[first](%%rax), %%rcx\n\t"                  \
+	"subq $1, %%rcx\n\t"                                \
+	"jb 6f\n\t"                                         \
+	"movl %c[first] + 8(%%rax, %%rcx, 4), %k[slot]\n\t" \
+	"movq %%rcx, %c[first](%%rax)\n\t"                  \
+	"2:\n\t"                                            \
+	".pushsection __rseq_failure, \"ax\"\n\t"           \
+	"6: movl $-1, %k[slot]\n\t"                         \
+	"jmp 5f\n\t"                                        \
+	".popsection\n\t"                                   \
 	"5:\n\t"
 
 #define PAWL_SEQUENCE_PUSH_                                \
