@@ -96,6 +96,8 @@ extern const struct lock_type seqlock_types[];
 extern const struct scenario seqlock_scenarios[];
 extern const struct lock_type handle_types[];
 extern const struct scenario handle_scenarios[];
+extern const struct lock_type heirs_types[];
+extern const struct scenario heirs_scenarios[];
 extern const struct lock_type lease_types[];
 extern const struct scenario lease_scenarios[];
 extern const struct lock_type interposer_types[];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See lease/heirs.h. The list's lock is held while the process forks, so that the child
- * has a whole list. */
+ * has a whole list. It is taken when nobody is inside a lease any more: who makes a pool
+ * there wants the lock, and the fork waits for who is inside. */
 #include "lease/heirs.h"
 #include "lease/leases.h"
 #include "sleep/parking.h"
@@ -33,9 +34,17 @@ void pawl_heirs_remove(struct pawl_heir *heir)
 	pawl_lease_unlock(&heirs.lock, signals);
 }
 
+/* For those who are in the middle of something short. */
+enum { FORK_NS = 50 * 1000 * 1000 };
+
 void pawl_heirs_before_fork(void)
 {
+	uint64_t until = pawl_os_now() + FORK_NS;
+	struct pawl_heir *heir;
+
 	pawl_guard_lock(&heirs.lock);
+	for (heir = heirs.first; heir != NULL; heir = heir->next)
+		pawl_slots_bequeath(heir->slots, until);
 }
 
 void pawl_heirs_after_fork(void)
