@@ -9,11 +9,6 @@
 
 /* The child. */
 
-static void use_nothing(uint64_t first, uint64_t slots, void *argument)
-{
-	(void)first, (void)slots, (void)argument;
-}
-
 /* All that can be had. Returns how many; the set is `got`. */
 static size_t take_all(uint8_t *got)
 {
@@ -89,10 +84,8 @@ static void be_the_child(void)
 	find_all(!stuck);
 	pawl_lease_forked();
 	pawl_heirs_forked();
-	if (sim_one_in(2))
-		pawl_shards_maintain(&world->slots.shards);
-	else if (sim_one_in(2))
-		pawl_slots_each_idle(&world->slots, use_nothing, NULL);
+	if (scene->heir_does != NULL && sim_one_in(2))
+		scene->heir_does(FORKER);
 	n = take_all(got);
 	judge(got);
 	put_all(got);
@@ -162,10 +155,17 @@ static void freeze(int thread)
 	pawl_shards_frozen(&world->slots.shards, 1, look, NULL);
 }
 
+/* Relaxed: a step, that a fork may come. */
+static void linger(uint64_t first, uint64_t slots, void *argument)
+{
+	(void)first, (void)slots, (void)argument;
+	pawl_fetch_add_relaxed(&world->copied, 1);
+}
+
 static void trim(int thread)
 {
 	(void)thread;
-	pawl_slots_each_idle(&world->slots, use_nothing, NULL);
+	pawl_slots_each_idle(&world->slots, linger, NULL);
 }
 
 /* As after many gets and puts: all are in the depot. */
@@ -316,62 +316,62 @@ const struct lock_type heirs_types[] = {
 	{.name = NULL},
 };
 
-#define SCENE(threads, of, most, had, ...)                                              \
-	{                                                                               \
-		.core = {threads,     1, threads, 1, true, check, .buffers_only = true, \
-			 .ends = true},                                                 \
-		.kind = PAWL_SHARDS_##of, .limit = most, .before = had, .does = {       \
-			NULL,                                                           \
-			__VA_ARGS__                                                     \
-		}                                                                       \
+/* What it is of, the child's first deed, and what others do. */
+#define SCENE(threads, of, most, had, first, ...)                         \
+	{                                                                 \
+		.core = {threads, 1,	 threads,      1,                 \
+			 true,	  check, .ends = true, .in_order = true}, \
+		.kind = PAWL_SHARDS_##of, .limit = most, .before = had,   \
+		.does = {NULL, __VA_ARGS__}, .heir_does = first,          \
+		.at_once = threads == THREADS                             \
 	}
 
-static const struct scene getting = SCENE(2, LEASED, 4, NULL, get_one),
-			  getting_old = SCENE(2, LEASED, 4, be_old, get_one),
-			  getting_own = SCENE(2, LEASED, 4, fill_shard, get_one),
-			  getting_far = SCENE(2, LEASED, 4, fill_far_shard, get_one),
-			  putting = SCENE(2, LEASED, 4, have_one, put_mine),
-			  relieving = SCENE(2, LEASED, 65, fill_to_the_brim, put_mine),
-			  draining = SCENE(2, LEASED, 4, fill_shard, drain_all),
-			  keeping = SCENE(2, LEASED, 4, fill_long_ago, keep_house),
-			  freezing = SCENE(2, LEASED, 4, fill_shard, freeze),
-			  trimming = SCENE(2, LEASED, 64, be_old, trim),
-			  list_getting = SCENE(2, ATOMIC, 4, NULL, get_one),
-			  list_own = SCENE(2, ATOMIC, 4, fill_shard, get_and_put),
-			  list_putting = SCENE(2, ATOMIC, 4, have_one, put_mine),
-			  list_draining = SCENE(2, ATOMIC, 4, fill_shard, drain_all),
-			  three_getting = SCENE(3, LEASED, 4, NULL, get_one, get_one),
-			  three_moving = SCENE(3, LEASED, 4, have_one_each, put_mine,
-					       drain_all),
-			  three_lists = SCENE(3, ATOMIC, 4, have_one_each, put_mine,
-					      get_one);
+static const struct scene
+	getting = SCENE(2, LEASED, 4, NULL, NULL, get_one),
+	getting_old = SCENE(2, LEASED, 4, be_old, NULL, get_one),
+	getting_own = SCENE(2, LEASED, 4, fill_shard, NULL, get_one),
+	getting_far = SCENE(2, LEASED, 4, fill_far_shard, NULL, get_one),
+	putting = SCENE(2, LEASED, 4, have_one, trim, put_mine),
+	relieving = SCENE(2, LEASED, 65, fill_to_the_brim, trim, put_mine),
+	draining = SCENE(2, LEASED, 4, fill_shard, keep_house, drain_all),
+	keeping = SCENE(2, LEASED, 4, fill_long_ago, keep_house, keep_house),
+	freezing = SCENE(2, LEASED, 4, fill_shard, keep_house, freeze),
+	trimming = SCENE(2, LEASED, 64, be_old, trim, trim),
+	list_getting = SCENE(2, ATOMIC, 4, NULL, NULL, get_one),
+	list_own = SCENE(2, ATOMIC, 4, fill_shard, NULL, get_and_put),
+	list_putting = SCENE(2, ATOMIC, 4, have_one, keep_house, put_mine),
+	list_draining = SCENE(2, ATOMIC, 4, fill_shard, keep_house, drain_all),
+	three_getting = SCENE(3, LEASED, 4, NULL, NULL, get_one, get_one),
+	three_moving = SCENE(3, LEASED, 4, have_one_each, NULL, put_mine, drain_all),
+	three_lists = SCENE(3, ATOMIC, 4, have_one_each, NULL, put_mine, get_one);
 
-#define HEIRS(called, is, count, in, ...)                                                \
+#define HEIRS(called, is, count, in, minutes)                                            \
 	{                                                                                \
 		.name = called, .what = is, .least_threads = count,                      \
 		.only_threads = count, .only_episodes = 1, .waiting_slots = 1,           \
 		.applies = always, .expected = passes, .set_up = set_up, .thread = live, \
-		.finished = finished, .cores = &in.core, __VA_ARGS__                     \
+		.finished = finished, .cores = &in.core, .takes_minutes = minutes        \
 	}
 
 const struct scenario heirs_scenarios[] = {
-	HEIRS("get", "a fork while another gets a new slot", 2, getting),
-	HEIRS("get-old", "one from the depot", 2, getting_old),
-	HEIRS("get-own", "one from its shard", 2, getting_own),
-	HEIRS("get-far", "one from another shard", 2, getting_far),
-	HEIRS("put", "puts a slot back", 2, putting),
-	HEIRS("relieve", "the same, and its shard is full", 2, relieving),
-	HEIRS("drain", "empties all shards", 2, draining),
-	HEIRS("round", "keeps house", 2, keeping),
-	HEIRS("frozen", "looks while nobody is inside", 2, freezing),
-	HEIRS("trim", "has a word to itself", 2, trimming),
-	HEIRS("list-get", "gets a new slot and more for a list", 2, list_getting),
-	HEIRS("list", "gets a slot from a list, and puts it back", 2, list_own),
-	HEIRS("list-put", "puts a slot into a list", 2, list_putting),
-	HEIRS("list-drain", "empties lists", 2, list_draining),
-	HEIRS("get-three", "a fork while two others get slots", 3, three_getting),
-	HEIRS("move-three", "one puts a slot, another empties shards", 3, three_moving),
+	HEIRS("get", "a fork while another gets a new slot", 2, getting, false),
+	HEIRS("get-old", "one from the depot", 2, getting_old, false),
+	HEIRS("get-own", "one from its shard", 2, getting_own, true),
+	HEIRS("get-far", "one from another shard", 2, getting_far, true),
+	HEIRS("put", "puts a slot back", 2, putting, false),
+	HEIRS("relieve", "the same, and its shard is full", 2, relieving, false),
+	HEIRS("drain", "empties all shards", 2, draining, false),
+	HEIRS("round", "keeps house", 2, keeping, true),
+	HEIRS("frozen", "looks while nobody is inside", 2, freezing, true),
+	HEIRS("trim", "has a word to itself", 2, trimming, false),
+	HEIRS("list-get", "gets a new slot and more for a list", 2, list_getting, false),
+	HEIRS("list", "gets a slot from a list, and puts it back", 2, list_own, true),
+	HEIRS("list-put", "puts a slot into a list", 2, list_putting, false),
+	HEIRS("list-drain", "empties lists", 2, list_draining, false),
+	HEIRS("get-three", "a fork while two others get slots", 3, three_getting, true),
+	HEIRS("move-three", "one puts a slot, another empties shards", 3, three_moving,
+	      true),
 	HEIRS("list-three", "one puts a slot into a list, another gets one", 3,
-	      three_lists),
+	      three_lists, true),
 	{.name = NULL},
 };

@@ -35,6 +35,8 @@ struct scene {
 	uint64_t limit;
 	void (*before)(int thread); /* what it did before the others came; or NULL */
 	void (*does[THREADS])(int thread); /* from 1 on */
+	void (*heir_does)(int thread);	   /* first, or not; or NULL */
+	bool at_once;			   /* the child's memory is of one moment */
 };
 
 struct part {
@@ -235,9 +237,12 @@ static void copy_back(struct part p, uint64_t *shadow)
 /* The first moment: so many parts, from the first one on, or from the last. */
 static void copy_early(void)
 {
-	bool upwards = sim_one_in(2);
+	bool upwards;
 	int i;
 
+	if (scene->at_once)
+		return;
+	upwards = sim_one_in(2);
 	for (i = 0; i < PARTS && sim_one_in(2); i++)
 		world->early |= 1u << (upwards ? i : PARTS - 1 - i);
 	for_early_parts(copy_away);

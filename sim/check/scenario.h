@@ -65,6 +65,7 @@ struct core_scenario {
 	void (*check)(const struct scenario *scenario, int threads, int episodes,
 		      const struct options *options, struct result *result);
 	bool buffers_only; /* weak memory takes too long even for that */
+	bool in_order;	   /* likewise, and buffers take minutes */
 	bool ends;	   /* nothing is left to chance: at random only if it is named */
 };
 
