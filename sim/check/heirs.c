@@ -227,6 +227,13 @@ static void fill_long_ago(int thread)
 	keep_house(1);
 }
 
+/* The next failure makes a second list. */
+static void be_contended(int thread)
+{
+	fill_far_shard(thread);
+	world->slots.shards.failures.raw = 63;
+}
+
 /* Setting up. */
 
 static void set_up(void *check)
@@ -265,10 +272,10 @@ static void prepare(void *check, int thread)
 static void live(void *check, int thread)
 {
 	(void)check;
-	if (thread == FORKER)
-		fork_once();
-	else
+	if (scene->does[thread] != NULL)
 		scene->does[thread](thread);
+	else
+		fork_once();
 }
 
 /* Nothing has happened to the parent. */
@@ -316,14 +323,16 @@ const struct lock_type heirs_types[] = {
 	{.name = NULL},
 };
 
+#define CORE(threads)                                                               \
+	{                                                                           \
+		threads, 1, threads, 1, true, check, .ends = true, .in_order = true \
+	}
 /* What it is of, the child's first deed, and what others do. */
-#define SCENE(threads, of, most, had, first, ...)                         \
-	{                                                                 \
-		.core = {threads, 1,	 threads,      1,                 \
-			 true,	  check, .ends = true, .in_order = true}, \
-		.kind = PAWL_SHARDS_##of, .limit = most, .before = had,   \
-		.does = {NULL, __VA_ARGS__}, .heir_does = first,          \
-		.at_once = threads == THREADS                             \
+#define SCENE(threads, of, most, had, first, ...)                               \
+	{                                                                       \
+		.core = CORE(threads), .kind = PAWL_SHARDS_##of, .limit = most, \
+		.before = had, .does = {NULL, __VA_ARGS__}, .heir_does = first, \
+		.at_once = threads == THREADS                                   \
 	}
 
 static const struct scene
@@ -343,7 +352,13 @@ static const struct scene
 	list_draining = SCENE(2, ATOMIC, 4, fill_shard, keep_house, drain_all),
 	three_getting = SCENE(3, LEASED, 4, NULL, NULL, get_one, get_one),
 	three_moving = SCENE(3, LEASED, 4, have_one_each, NULL, put_mine, drain_all),
-	three_lists = SCENE(3, ATOMIC, 4, have_one_each, NULL, put_mine, get_one);
+	three_lists = SCENE(3, ATOMIC, 4, have_one_each, NULL, put_mine, get_one),
+	sharing = {.core = CORE(3), .limit = 3, .does = {get_one, get_one, get_one}},
+	growing = {.core = CORE(3),
+		   .kind = PAWL_SHARDS_ATOMIC,
+		   .limit = 3,
+		   .before = be_contended,
+		   .does = {get_and_put, get_and_put, get_and_put}};
 
 #define HEIRS(called, is, count, in, minutes)                                            \
 	{                                                                                \
@@ -373,5 +388,7 @@ const struct scenario heirs_scenarios[] = {
 	      true),
 	HEIRS("list-three", "one puts a slot into a list, another gets one", 3,
 	      three_lists, true),
+	HEIRS("share", "no fork: three slots for three threads", 3, sharing, true),
+	HEIRS("grow", "no fork: three threads, and one more list", 3, growing, true),
 	{.name = NULL},
 };

@@ -34,9 +34,10 @@ struct scene {
 	enum pawl_shards_kind kind;
 	uint64_t limit;
 	void (*before)(int thread); /* what it did before the others came; or NULL */
-	void (*does[THREADS])(int thread); /* from 1 on */
-	void (*heir_does)(int thread);	   /* first, or not; or NULL */
-	bool at_once;			   /* the child's memory is of one moment */
+	/* What each does; thread 0 forks if that is nothing. */
+	void (*does[THREADS])(int thread);
+	void (*heir_does)(int thread); /* first, or not; or NULL */
+	bool at_once;		       /* the child's memory is of one moment */
 };
 
 struct part {
