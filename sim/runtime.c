@@ -13,6 +13,8 @@
 
 #include <pawl/runtime.h>
 
+#include <string.h>
+
 #define SITE __builtin_return_address(0)
 
 /* Aligned so that the loader does not decide which bucket a slot falls into. */
@@ -209,8 +211,12 @@ bool pawl_os_barrier_cpu(unsigned cpu)
 	return sim_heavy_fence_cpu(cpu);
 }
 
+void (*sim_yield)(void);
+
 void pawl_os_yield(void)
 {
+	if (sim_yield != NULL)
+		sim_yield();
 }
 
 uint64_t (*sim_clock)(void);
@@ -268,6 +274,27 @@ void pawl_os_restore_signals(uint64_t signals)
 void *pawl_os_reserve(size_t size)
 {
 	return sim_engine->allocate(size, _Alignof(struct pawl_lease_handle));
+}
+
+void pawl_os_release(void *start, size_t bytes)
+{
+	(void)bytes;
+	sim_engine->release(start, SITE);
+}
+
+void pawl_os_clear(void *start, size_t bytes)
+{
+	memset(start, 0, bytes);
+}
+
+unsigned pawl_lease_ids(void)
+{
+	return 2;
+}
+
+void pawl_lease_get_stats(struct pawl_lease_stats *stats)
+{
+	(void)stats;
 }
 
 /* Counts are nobody's business here, and each would be a step. */

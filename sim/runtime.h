@@ -38,6 +38,8 @@ extern bool sim_sequences;
 
 /* What the clock shows, to the caller; NULL: always 0. */
 extern uint64_t (*sim_clock)(void);
+/* What a yield does; NULL: nothing. */
+extern void (*sim_yield)(void);
 
 /* Puts waiting arrays and hapax supply back to the state of a new process. */
 void sim_reset(void);

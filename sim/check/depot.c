@@ -110,8 +110,10 @@ static void again_thread(void *argument, int thread)
  * that the other has left. See take_untrimmed in slots.c. */
 static void arrived_thread(void *argument, int thread)
 {
+	uint64_t made;
+
 	(void)argument;
-	if (borrow(1) == 0 && pawl_depot_complete(&world->slots) && borrow(1) == 0)
+	if (borrow(1) == 0 && pawl_depot_complete(&world->slots, &made) && borrow(1) == 0)
 		explore_fail(VERDICT_ASSERTION,
 			     "thread %d misses a slot that has arrived", thread);
 }

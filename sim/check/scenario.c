@@ -27,6 +27,7 @@ const struct checked_object checked_objects[] = {
 	{&semaphore_types[0], semaphore_scenarios},
 	{&seqlock_types[0], seqlock_scenarios},
 	{&handle_types[0], handle_scenarios},
+	{&heirs_types[0], heirs_scenarios},
 	{&lease_types[0], lease_scenarios},
 	{&shared_types[0], shared_scenarios},
 	{&slots_types[0], slots_scenarios},
@@ -122,6 +123,7 @@ void scenario_check(const struct scenario *scenario, const struct lock_type *typ
 	sim_before_step = NULL;
 	sim_refuses = NULL;
 	sim_clock = NULL;
+	sim_yield = NULL;
 	scenario_type = type;
 	catch_crashes();
 	if (scenario->cores != NULL) {

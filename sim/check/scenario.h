@@ -65,6 +65,7 @@ struct core_scenario {
 	void (*check)(const struct scenario *scenario, int threads, int episodes,
 		      const struct options *options, struct result *result);
 	bool buffers_only; /* weak memory takes too long even for that */
+	bool in_order;	   /* likewise, and buffers take minutes */
 	bool ends;	   /* nothing is left to chance: at random only if it is named */
 };
 
@@ -96,6 +97,8 @@ extern const struct lock_type seqlock_types[];
 extern const struct scenario seqlock_scenarios[];
 extern const struct lock_type handle_types[];
 extern const struct scenario handle_scenarios[];
+extern const struct lock_type heirs_types[];
+extern const struct scenario heirs_scenarios[];
 extern const struct lock_type lease_types[];
 extern const struct scenario lease_scenarios[];
 extern const struct lock_type interposer_types[];

@@ -215,28 +215,12 @@ void pawl_lease_unshare(struct pawl_lease *l)
 	(void)l;
 }
 
-unsigned pawl_lease_ids(void)
-{
-	return IDS;
-}
-
-void pawl_lease_get_stats(struct pawl_lease_stats *stats)
-{
-	(void)stats;
-}
-
 /* The system. */
 
 void pawl_os_yield(void)
 {
 	see(SAW_BUSY);
 	explore_await_quiet();
-}
-
-void pawl_os_release(void *start, size_t bytes)
-{
-	(void)bytes;
-	explore_free(start);
 }
 
 /* A thread that ends inside, as by pthread_exit in a signal handler: before any of its

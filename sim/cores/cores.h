@@ -47,6 +47,8 @@ void *cores_allocate(size_t size, size_t alignment); /* zeroed */
 /* Goes on as the parent, or, true, as the child, where no other thread is. Memory is
  * that of some moment, or with weak memory of no one moment for all of it. */
 bool cores_fork(void);
+/* Waits until nothing else moves. */
+void cores_await_quiet(void);
 int cores_thread(void);		     /* -1 while setting up or finishing */
 struct sim_fiber *cores_fiber(void); /* that of the running thread, or NULL */
 int cores_core(void); /* where it runs, which is no step; 0 while setting up */

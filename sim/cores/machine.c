@@ -339,7 +339,8 @@ int machine_choices(struct choice choices[MAX_CHOICES])
 	for (i = 0; i < program->threads; i++) {
 		int t = (machine.last + i) % program->threads;
 
-		if (machine.tasks[t].request.kind == REQUEST_NONE)
+		if (machine.tasks[t].request.kind == REQUEST_NONE ||
+		    machine.tasks[t].request.kind == REQUEST_QUIET)
 			continue;
 		count = machine_naive ? add_runs_naively(choices, count, t)
 				      : add_runs(choices, count, t);
@@ -352,7 +353,11 @@ int machine_choices(struct choice choices[MAX_CHOICES])
 		if (machine.cores[c].count > 0)
 			choices[count++] = (struct choice){CHOICE_DRAIN, 0, (uint8_t)c,
 							   0};
-	return add_early(choices, count);
+	count = add_early(choices, count);
+	for (i = 0; count == 0 && i < program->threads; i++)
+		if (machine.tasks[i].request.kind == REQUEST_QUIET)
+			count = add_runs(choices, count, i);
+	return count;
 }
 
 int machine_runs(const struct choice *choice)
@@ -463,6 +468,7 @@ static bool serve(struct task *task, int more, uint64_t *answer)
 			world_write(r->word, r->to);
 		return true;
 	case REQUEST_FENCE:
+	case REQUEST_QUIET:
 		drain(core);
 		return true;
 	default:
@@ -523,6 +529,7 @@ static bool serve_weakly(struct task *task, int more, uint64_t *answer)
 		done = reach(r, more);
 		break;
 	case REQUEST_FENCE:
+	case REQUEST_QUIET:
 		break;
 	case REQUEST_EXCHANGE:
 	case REQUEST_ADD:
@@ -586,11 +593,11 @@ static void vanish_all_but(int thread, bool without_buffers)
 		machine.cores[c].thread = -1;
 	}
 	views_leave_alone();
-	for (t = 0; t < program->threads; t++) {
+	for (t = 0; t < CORES_MAX_THREADS; t++) {
 		if (t == thread)
 			continue;
 		machine.tasks[t].core = -1;
-		machine.tasks[t].request.kind = REQUEST_NONE;
+		machine.tasks[t].request = (struct request){.kind = REQUEST_NONE};
 	}
 }
 

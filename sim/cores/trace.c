@@ -93,6 +93,9 @@ static void tell_request(FILE *out, const struct request *r, const struct choice
 						  : "forks: as the child",
 		      out);
 		break;
+	case REQUEST_QUIET:
+		fputs("nothing else moves", out);
+		break;
 	case REQUEST_COIN:
 		fputs(choice->more != 0 ? "coin: yes" : "coin: no", out);
 		break;

@@ -413,6 +413,11 @@ bool cores_fork(void)
 	return ask((struct request){.kind = REQUEST_FORK}) != FORK_PARENT;
 }
 
+void cores_await_quiet(void)
+{
+	ask((struct request){.kind = REQUEST_QUIET});
+}
+
 void *cores_allocate(size_t size, size_t alignment)
 {
 	int arena = current < 0 ? SHARED : current;

@@ -19,7 +19,7 @@
 
 enum {
 	MAX_THREADS = 8,
-	MAX_STEPS = 160,     /* events of one thread */
+	MAX_STEPS = 240,     /* events of one thread */
 	MAX_LOCATIONS = 160, /* words that are accessed atomically */
 	MAX_WRITES = 200,    /* to one word */
 };

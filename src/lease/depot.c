@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See lease/depot.h for I1, I2 and the orders. */
 #include "lease/depot.h"
+#include "os/os.h"
 
 #include <pawl/runtime.h>
 
@@ -153,6 +154,11 @@ void pawl_depot_put(struct pawl_slots *a, const uint32_t *slots, size_t n, bool 
 	while (i < n) {
 		uint64_t number = number_of(a, slots[i]), word = number / 64, bits = 0;
 
+		/* Relaxed: it was so before the fork, and only grows. */
+		if (torn && word >= pawl_load_relaxed(&a->fresh)) {
+			i++;
+			continue;
+		}
 		/* Ends: each turn but the last takes one of the slots. */
 		while (number / 64 == word) {
 			if ((bits & bit(number)) != 0 && !torn)
@@ -164,6 +170,24 @@ void pawl_depot_put(struct pawl_slots *a, const uint32_t *slots, size_t n, bool 
 		}
 		set_bits(a, word, bits, torn);
 	}
+}
+
+void pawl_depot_unmake(struct pawl_slots *a, uint64_t fresh)
+{
+	uint64_t words = words_of(a), first = fresh / 64;
+	const size_t size = sizeof(a->words[0]);
+
+	pawl_os_clear(a->words + fresh, (words - fresh) * size);
+	/* Relaxed, here and below: nobody else is there. */
+	if (fresh % 64 != 0) {
+		pawl_store_relaxed(&a->summary[first],
+				   pawl_load_relaxed(&a->summary[first]) &
+					   (bit(fresh) - 1));
+		first++;
+	}
+	pawl_os_clear(a->summary + first, ((words + 63) / 64 - first) * size);
+	pawl_store_relaxed(&a->fresh, fresh);
+	pawl_store_relaxed(&a->made, fresh);
 }
 
 void pawl_depot_mend(struct pawl_slots *a)

@@ -26,13 +26,14 @@
 int pawl_slots_create_by(struct pawl_slots *a, enum pawl_shards_kind kind, uint64_t limit,
 			 uint64_t step);
 
-/* Whether no thread has new slots that it has not put here yet. */
-static inline bool pawl_depot_complete(const struct pawl_slots *a)
+/* Whether no thread has new slots that it has not put here yet; of *words words, then. */
+static inline bool pawl_depot_complete(const struct pawl_slots *a, uint64_t *words)
 {
 	uint64_t made = pawl_load_acquire(&a->made); /* [M] */
 
-	/* Relaxed: who asks has found fresh at its end, and it only grows. */
-	return made == pawl_load_relaxed(&a->fresh);
+	/* Relaxed: who is counted as done had made it grow before, and it only grows. */
+	*words = pawl_load_relaxed(&a->fresh);
+	return made >= *words;
 }
 
 /* False if nothing seems to be here, nor new: then take, after this, would find nothing
@@ -44,8 +45,12 @@ bool pawl_depot_any(const struct pawl_slots *a);
 size_t pawl_depot_take(struct pawl_slots *a, uint32_t *slots, size_t n);
 
 /* Puts slots back; ends the process if one is here already, unless that may be, for
- * memory is torn: see drain in slots.c. */
+ * memory is torn: see drain in slots.c. Then what is new is left out, too. */
 void pawl_depot_put(struct pawl_slots *a, const uint32_t *slots, size_t n, bool torn);
+
+/* In the child of a fork: words from this one on are new again, whatever others made of
+ * them meanwhile. */
+void pawl_depot_unmake(struct pawl_slots *a, uint64_t fresh);
 
 /* Finds again what the summary of a torn memory does not show (I2). */
 void pawl_depot_mend(struct pawl_slots *a);

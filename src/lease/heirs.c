@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See lease/heirs.h. The list's lock is held while the process forks, so that the child
- * has a whole list. */
+ * has a whole list. It is taken when nobody is inside a lease any more: who makes a pool
+ * there wants the lock, and the fork waits for who is inside. */
 #include "lease/heirs.h"
 #include "lease/leases.h"
 #include "sleep/parking.h"
@@ -33,23 +34,18 @@ void pawl_heirs_remove(struct pawl_heir *heir)
 	pawl_lease_unlock(&heirs.lock, signals);
 }
 
-/* Those of a shard that the system will not end are over by then: it takes them away from
- * who is not on a CPU. */
-enum { SEQUENCE_NS = 1000 * 1000 };
+/* For those who are in the middle of something short. And for sequences that the system
+ * will not end: it does take them away from who is not on a CPU. */
+enum { FORK_NS = 50 * 1000 * 1000, SEQUENCE_NS = 1000 * 1000 };
 
-/*
- * Nobody is inside any more whom a fork waits for, and nobody gets inside, so what is
- * nobody's now stays it. A slot cannot go from a shard that has been copied to one that
- * has not. A counter needs none of this: each addition is there, or is not.
- */
-void pawl_heirs_before_fork(void)
+/* What is nobody's stays it, for nobody gets inside any more. So a slot does not go from a
+ * shard that has been copied to one that has not. A counter needs no such thing: each
+ * addition is there, or is not. */
+static void keep_sequences_out(void)
 {
 	const struct pawl_heir *heir;
 	uint64_t i, until;
 
-	pawl_guard_lock(&heirs.lock);
-	if (heirs.first == NULL || !pawl_lease_sequences())
-		return;
 	for (heir = heirs.first; heir != NULL; heir = heir->next)
 		for (i = 0; i < pawl_shards_used(&heir->slots->shards); i++)
 			pawl_lease_unshare(
@@ -58,6 +54,18 @@ void pawl_heirs_before_fork(void)
 		return;
 	for (until = pawl_os_now() + SEQUENCE_NS; pawl_os_now() < until;)
 		pawl_os_yield();
+}
+
+void pawl_heirs_before_fork(void)
+{
+	uint64_t until = pawl_os_now() + FORK_NS;
+	struct pawl_heir *heir;
+
+	pawl_guard_lock(&heirs.lock);
+	if (heirs.first != NULL && pawl_lease_sequences())
+		keep_sequences_out();
+	for (heir = heirs.first; heir != NULL; heir = heir->next)
+		pawl_slots_bequeath(heir->slots, until);
 }
 
 void pawl_heirs_after_fork(void)

@@ -15,6 +15,7 @@ struct pawl_heir {
 	/* Of ATOMIC: batches on their way from the depot to a list, and those that have
 	 * arrived. */
 	pawl_atomic64 begun, ended;
+	uint64_t fresh; /* words that were made when the process forked */
 };
 
 static inline struct pawl_heir *pawl_heir_of(const struct pawl_slots *a)
@@ -25,6 +26,9 @@ static inline struct pawl_heir *pawl_heir_of(const struct pawl_slots *a)
 void pawl_heirs_add(struct pawl_heir *heir);
 void pawl_heirs_remove(struct pawl_heir *heir);
 
+/* Before a fork: notes what is there. Waits for those who have new slots that are nowhere
+ * yet, until a time at most. */
+void pawl_slots_bequeath(struct pawl_slots *a, uint64_t until);
 /* In the child of a fork, where nobody else is: puts right what others were at. */
 void pawl_slots_inherit(struct pawl_slots *a);
 

@@ -241,12 +241,14 @@ static bool in_use(const struct pawl_shard *s)
 
 void pawl_shards_note_use_(struct pawl_shards *p, struct pawl_shard *s)
 {
+	if (!in_use(s)) {
+		note(p, s);
+		pawl_fetch_add_release(&p->births, 1); /* [N] */
+		pawl_store_relaxed(&record_of(s)->born,
+				   pawl_os_now()); /* Relaxed: in_use. */
+	}
+	/* Last: if this thread ends before it, the next one notes all of it. */
 	pawl_store_relaxed(&s->used, 1); /* Relaxed: see exit. */
-	if (in_use(s))
-		return;
-	pawl_store_relaxed(&record_of(s)->born, pawl_os_now()); /* Relaxed: in_use. */
-	note(p, s);
-	pawl_fetch_add_release(&p->births, 1); /* [N] */
 }
 
 void pawl_shards_exit_shared(struct pawl_shards *p, struct pawl_shard *s,
@@ -406,9 +408,10 @@ static bool drain_shards(struct pawl_shards *p, bool all)
 			every = false;
 			continue;
 		}
-		/* Relaxed, both: with the lease held (I2). */
-		pawl_store_relaxed(&record_of(s)->born, 0);
+		/* Relaxed, both: with the lease held (I2); and used is 0 before it is not
+		 * in use, should this thread end in between. */
 		pawl_store_relaxed(&s->used, 0);
+		pawl_store_relaxed(&record_of(s)->born, 0);
 		pawl_lease_break(&s->lease); /* not ours to keep */
 		pawl_lease_release(&s->lease, h);
 	}

@@ -111,26 +111,44 @@ void pawl_slots_destroy(struct pawl_slots *a)
 }
 
 /*
+ * What others make while the process forks may be in some pages of the child, and not in
+ * others: it is taken back there. Nobody is inside any more, but who is stuck; others
+ * make one slot at a time, and put the rest of a word into the depot at once. A thread may
+ * be stopped there, or be this one, in whose signal handler we are: so the clock.
+ */
+void pawl_slots_bequeath(struct pawl_slots *a, uint64_t until)
+{
+	while (!pawl_depot_complete(a, &pawl_heir_of(a)->fresh) && pawl_os_now() < until)
+		pawl_os_yield();
+}
+
+/*
  * Of the child's memory, pages may be of different moments: what somebody inside was
  * moving may be in two places. Nobody has it here, so all that is in shards goes to the
- * depot, where that is one place, before anybody gets anything. Lists may lead anywhere:
- * what was there is lost.
+ * depot, where that is one place, before anybody gets anything: also of shards that are
+ * not counted as used yet, by this page. Lists may lead anywhere: what was there is lost.
  */
 static void empty_shards(struct pawl_slots *a)
 {
 	const struct pawl_shards *p = &a->shards;
+	uint64_t own = (uint64_t)p->ids * p->plan.chain;
 	uint64_t inside = pawl_lease_inside(), i;
 
-	for (i = 0; p->leased && i < pawl_shards_used(p); i++)
-		/* Not ours, where a signal handler has forked. */
-		if (inside != pawl_address(&pawl_shards_own(p, i)->lease))
-			drain(pawl_shards_own(p, i), a);
+	for (i = 0; p->leased && i < own; i++) {
+		struct pawl_slots_shard *s = (struct pawl_slots_shard *)pawl_shards_own(
+			p, i);
+
+		/* Not ours, where a signal handler has forked. Relaxed, here and below:
+		 * nobody else is there. */
+		if (inside != pawl_address(&s->base.lease) &&
+		    pawl_load_relaxed(&s->state) != 0)
+			drain(&s->base, a);
+	}
 	for (i = 0; !p->leased && i <= p->most; i++) {
 		pawl_atomic64 *state =
 			&((struct pawl_slots_shard *)(void *)(p->shared + i * p->stride))
 				 ->state;
 
-		/* Relaxed, both: nobody else is there. */
 		pawl_store_relaxed(state,
 				   (pawl_load_relaxed(state) | (PAWL_SLOTS_TAG - 1)) + 1);
 	}
@@ -154,6 +172,7 @@ void pawl_slots_inherit(struct pawl_slots *a)
 {
 	const struct pawl_shards *p = &a->shards;
 
+	pawl_depot_unmake(a, pawl_heir_of(a)->fresh);
 	if (pawl_lease_stuck_in(p->own, p->shared + (p->most + 1) * p->stride))
 		empty_shards(a);
 	if (pawl_lease_stuck_in((char *)&a->trim, (char *)(&a->trim + 1)))
@@ -230,7 +249,8 @@ static size_t take_from_shards(struct pawl_slots *a, uint32_t *slots, size_t n)
 		uint64_t moved = pawl_load_relaxed(&a->moved);
 		/* Before the shards and the depot: who completes it later shows where his
 		 * slots are. In the child of a fork nobody may be left to complete it. */
-		bool sure = pawl_depot_complete(a) || torn();
+		uint64_t made;
+		bool sure = pawl_depot_complete(a, &made) || torn();
 		uint64_t ended = pawl_load_relaxed(&pawl_heir_of(a)->ended); /* [L] */
 		size_t taken;
 		int error;

@@ -73,7 +73,8 @@ static const struct subsystem {
 	{"who reads", .child = pawl_reads_forget},
 	{"debug face", .before = pawl_debug_before_fork, .parent = pawl_debug_after_fork,
 	 .child = pawl_debug_after_fork},
-	{"lists of slots", .before = pawl_heirs_before_fork,
+	/* Locked when nobody is inside a lease any more, who may want the lock. */
+	{"list of slots", .before = pawl_heirs_before_fork,
 	 .parent = pawl_heirs_after_fork},
 	{"leases", .before = pawl_lease_before_fork, .parent = pawl_lease_after_fork,
 	 .child = pawl_lease_forked},

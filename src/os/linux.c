@@ -380,6 +380,18 @@ size_t pawl_os_discard(void *start, size_t bytes)
 	return done ? end - first : 0;
 }
 
+void pawl_os_clear(void *start, size_t bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t before = (page - (uintptr_t)start % page) % page;
+	size_t whole = pawl_os_discard(start, bytes);
+
+	if (whole == 0)
+		before = bytes;
+	memset(start, 0, before);
+	memset((char *)start + before + whole, 0, bytes - before - whole);
+}
+
 uint64_t pawl_os_until(const struct pawl_deadline *deadline)
 {
 	const int64_t second = 1000000000, hour = 3600;

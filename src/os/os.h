@@ -122,6 +122,8 @@ void pawl_os_release(void *start, size_t bytes);
 /* Gives the memory of the whole pages between start and end back; they are zero
  * when next read. Returns how many bytes these were. */
 size_t pawl_os_discard(void *start, size_t bytes);
+/* Makes it zero, and gives whole pages back, however many there are. */
+void pawl_os_clear(void *start, size_t bytes);
 
 /* Nanoseconds until the deadline, at most an hour's; 0 if it has come. */
 uint64_t pawl_os_until(const struct pawl_deadline *deadline);

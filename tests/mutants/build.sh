@@ -39,6 +39,10 @@ interposer)
 	;;
 rwlock) sources="sync/rwlock sync/rwlock_write sync/mutex sync/jumps sync/mutex_poll sleep/park" ;;
 reads) sources=sync/readers ;;
+heirs)
+	sources="lease/depot lease/handle lease/heirs lease/lease lease/shards"
+	sources="$sources lease/slots life/exit"
+	;;
 lease | handle) sources="lease/lease lease/handle life/exit" ;;
 shared) sources="shared/lock shared/agents" ;;
 slots)

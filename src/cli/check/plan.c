@@ -71,9 +71,12 @@ static void add_usual_cases(struct plan *plan, const struct request *request,
 	if (cores != NULL && cores->ends && request->random != 0 &&
 	    request->scenario == NULL)
 		return;
-	if (cores != NULL && cores->buffers_only) {
+	if (cores != NULL && (cores->buffers_only || cores->in_order)) {
+		bool in_order = request->model == MODEL_SC ||
+				(cores->in_order && request->model != MODEL_TSO);
+
 		add_case(plan, type, scenario, cores->threads, cores->episodes,
-			 request->model == MODEL_SC ? MODEL_SC : MODEL_TSO);
+			 in_order ? MODEL_SC : MODEL_TSO);
 		return;
 	}
 	if (cores != NULL) {

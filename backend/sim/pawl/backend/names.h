@@ -161,6 +161,7 @@
 #define pawl_depot_take		 sim_depot_take
 #define pawl_depot_put		 sim_depot_put
 #define pawl_depot_mend		 sim_depot_mend
+#define pawl_depot_unmake	 sim_depot_unmake
 #define pawl_depot_take_word	 sim_depot_take_word
 #define pawl_depot_put_word	 sim_depot_put_word
 
@@ -178,11 +179,12 @@
 #define pawl_shared_mutex_unlock     sim_shared_mutex_unlock
 #define pawl_shared_mutex_consistent sim_shared_mutex_consistent
 
-/* What sim/check/slots_names.h is included in front of. */
+/* Slots and shards; see also sim/check/slots_names.h. */
 #define pawl_slots_create	  sim_slots_create
 #define pawl_slots_create_by	  sim_slots_create_by
 #define pawl_slots_destroy	  sim_slots_destroy
 #define pawl_slots_inherit	  sim_slots_inherit
+#define pawl_slots_bequeath	  sim_slots_bequeath
 #define pawl_slots_get_batch	  sim_slots_get_batch
 #define pawl_slots_put_batch	  sim_slots_put_batch
 #define pawl_slots_peak		  sim_slots_peak
@@ -207,5 +209,11 @@
 #define pawl_lease_ids		  sim_lease_ids
 #define pawl_lease_get_stats	  sim_lease_get_stats
 #define pawl_os_release		  sim_os_release
+#define pawl_os_clear		  sim_os_clear
+#define pawl_heirs_add		  sim_heirs_add
+#define pawl_heirs_remove	  sim_heirs_remove
+#define pawl_heirs_before_fork	  sim_heirs_before_fork
+#define pawl_heirs_after_fork	  sim_heirs_after_fork
+#define pawl_heirs_forked	  sim_heirs_forked
 
 #endif /* PAWL_BACKEND_NAMES_H */
