@@ -360,35 +360,37 @@ static const struct scene
 		   .before = be_contended,
 		   .does = {get_and_put, get_and_put, get_and_put}};
 
-#define HEIRS(called, is, count, in, minutes)                                            \
+#define HEIRS(called, is, count, in, time)                                               \
 	{                                                                                \
 		.name = called, .what = is, .least_threads = count,                      \
 		.only_threads = count, .only_episodes = 1, .waiting_slots = 1,           \
 		.applies = always, .expected = passes, .set_up = set_up, .thread = live, \
-		.finished = finished, .cores = &in.core, .takes_minutes = minutes        \
+		.finished = finished, .cores = &in.core, .takes_##time = true            \
 	}
 
 const struct scenario heirs_scenarios[] = {
-	HEIRS("get", "a fork while another gets a new slot", 2, getting, false),
-	HEIRS("get-old", "one from the depot", 2, getting_old, false),
-	HEIRS("get-own", "one from its shard", 2, getting_own, true),
-	HEIRS("get-far", "one from another shard", 2, getting_far, true),
-	HEIRS("put", "puts a slot back", 2, putting, false),
-	HEIRS("relieve", "the same, and its shard is full", 2, relieving, false),
-	HEIRS("drain", "empties all shards", 2, draining, false),
-	HEIRS("round", "keeps house", 2, keeping, true),
-	HEIRS("frozen", "looks while nobody is inside", 2, freezing, true),
-	HEIRS("trim", "has a word to itself", 2, trimming, false),
-	HEIRS("list-get", "gets a new slot and more for a list", 2, list_getting, false),
-	HEIRS("list", "gets a slot from a list, and puts it back", 2, list_own, true),
-	HEIRS("list-put", "puts a slot into a list", 2, list_putting, false),
-	HEIRS("list-drain", "empties lists", 2, list_draining, false),
-	HEIRS("get-three", "a fork while two others get slots", 3, three_getting, true),
+	HEIRS("get", "a fork while another gets a new slot", 2, getting, seconds),
+	HEIRS("get-old", "one from the depot", 2, getting_old, seconds),
+	HEIRS("get-own", "one from its shard", 2, getting_own, minutes),
+	HEIRS("get-far", "one from another shard", 2, getting_far, minutes),
+	HEIRS("put", "puts a slot back", 2, putting, seconds),
+	HEIRS("relieve", "the same, and its shard is full", 2, relieving, seconds),
+	HEIRS("drain", "empties all shards", 2, draining, seconds),
+	HEIRS("round", "keeps house", 2, keeping, minutes),
+	HEIRS("frozen", "looks while nobody is inside", 2, freezing, minutes),
+	HEIRS("trim", "has a word to itself", 2, trimming, seconds),
+	HEIRS("list-get", "gets a new slot and more for a list", 2, list_getting,
+	      seconds),
+	HEIRS("list", "gets a slot from a list, and puts it back", 2, list_own, minutes),
+	HEIRS("list-put", "puts a slot into a list", 2, list_putting, seconds),
+	HEIRS("list-drain", "empties lists", 2, list_draining, seconds),
+	HEIRS("get-three", "a fork while two others get slots", 3, three_getting,
+	      minutes),
 	HEIRS("move-three", "one puts a slot, another empties shards", 3, three_moving,
-	      true),
+	      minutes),
 	HEIRS("list-three", "one puts a slot into a list, another gets one", 3,
-	      three_lists, true),
-	HEIRS("share", "no fork: three slots for three threads", 3, sharing, true),
-	HEIRS("grow", "no fork: three threads, and one more list", 3, growing, true),
+	      three_lists, minutes),
+	HEIRS("share", "no fork: three slots for three threads", 3, sharing, hours),
+	HEIRS("grow", "no fork: three threads, and one more list", 3, growing, hours),
 	{.name = NULL},
 };

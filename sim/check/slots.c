@@ -537,7 +537,7 @@ const struct scenario slots_scenarios[] = {
 	TWO("died", "a thread ends inside its shard", set_up_two, died_thread,
 	    died_finished, SIGHT(RECOVERED)),
 	THREE("died-three", "the same, with three", set_up_three, died_thread,
-	      died_finished, SIGHT(RECOVERED), .takes_minutes = true),
+	      died_finished, SIGHT(RECOVERED), .takes_hours = true),
 	TWO("trim", "one has a word to itself while another needs a slot", set_up_word,
 	    trim_thread, all_are_there, SIGHT(IDLE) | SIGHT(BUSY)),
 	TWO("idle", "a shard is drained as somebody comes back to it", set_up_home,

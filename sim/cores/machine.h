@@ -30,7 +30,7 @@ enum request_kind {
 	REQUEST_CPU,
 	REQUEST_COIN,
 	REQUEST_FORK,
-	REQUEST_QUIET, /* until nothing else moves */
+	REQUEST_QUIET,	/* until nothing else moves */
 	REQUEST_BEGIN,	/* of a sequence */
 	REQUEST_COMMIT, /* a store in a sequence, if it is whole; the last, or not */
 	REQUEST_NONE,	/* it has returned */
