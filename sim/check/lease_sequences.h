@@ -310,10 +310,10 @@ static void sequence_copy_thread(void *check, int thread)
 	int i;
 
 	if (thread != 0) {
-		uint32_t slot = pop(s);
+		uint32_t slot = pawl_sequence_pop_(pawl_sequence_place_(), &s->stacks);
 
 		if (slot != UINT32_MAX)
-			push(s, slot);
+			pawl_sequence_push_(pawl_sequence_place_(), &s->stacks, slot);
 		return;
 	}
 	pawl_lease_before_fork();
