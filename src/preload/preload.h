@@ -182,8 +182,9 @@ extern volatile int not_plain INTERNAL;
 extern bool verbose;
 
 /* Gets everything ready, at the very first call. Never allocates memory of its
- * own, and may be entered again from inside itself, or by two threads at once (of a
- * library that is initialized before us): both choose the same, and store it twice. */
+ * own, waits for nobody, and may be entered again from inside itself, or by two threads
+ * at once (of a library that is initialized before us): both choose the same, and store it
+ * twice. A profile's file, of which each would make another, is the first one's. */
 void start(void) __attribute__((cold));
 extern pawl_atomic64 not_started INTERNAL; /* 0 once it has */
 
