@@ -80,8 +80,10 @@ bool pawl_wait_end(struct pawl_sleeper *me);
 /* Sleeps as pawl_sleep does, where pawl_mutex_abandon finds the sleeper. */
 bool pawl_sleep_queued(struct pawl_sleeper *me, const struct pawl_deadline *deadline);
 
-/* From now on pawl_mutex_abandon may be called, by whoever interrupts a wait. */
+/* From now on pawl_mutex_abandon may be called, by whoever interrupts a wait; and the
+ * calling thread may be one that does so. */
 void pawl_jumps_expect(void);
+void pawl_jumps_prepare(void);
 
 /* Bars signals, if one could come that jumps, and allows again what they were: around
  * what a waiting thread does with the lock of its bucket. */

@@ -107,6 +107,12 @@ static void a_signal_finds_no_wait_that_is_refused(void **state)
 	run_stepwise("preload_midway waits");
 }
 
+static void a_jump_within_a_handler_leaves_no_wait(void **state)
+{
+	(void)state;
+	run_stepwise("preload_midway jumps");
+}
+
 static void a_fork_may_come_at_any_step(void **state)
 {
 	(void)state;
@@ -378,6 +384,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(nothing_allocates),
 		cmocka_unit_test(newcomers_are_counted),
 		cmocka_unit_test(a_signal_finds_no_wait_that_is_refused),
+		cmocka_unit_test(a_jump_within_a_handler_leaves_no_wait),
 	};
 	const struct CMUnitTest rest[] = {
 		cmocka_unit_test(so_is_the_cxx_library),
