@@ -185,6 +185,7 @@ static int sleep_as_head(struct pawl_mutex *m, struct pawl_sleeper *me, bool pat
 			 const struct pawl_deadline *deadline)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of_(m);
+	bool sure;
 
 	hold(bucket);
 	/* Relaxed: stored under the lock only. */
@@ -196,8 +197,10 @@ static int sleep_as_head(struct pawl_mutex *m, struct pawl_sleeper *me, bool pat
 		begin_patience(m);
 	pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
 	pawl_bucket_count(bucket, me);			/* I3 */
-	let_go(bucket);
-	if (!pawl_park_fence()) /* [H] of sleep/park.c: P1 */
+	pawl_bucket_unlock(bucket);
+	sure = pawl_park_fence(); /* [H] of sleep/park.c: P1 */
+	pawl_jumps_allow();	  /* not before: others queue for that fence */
+	if (!sure)
 		return nap(m, me, UNSURE_NS, deadline);
 	if (pawl_mutex_take_(m)) /* P1 */
 		return 0;

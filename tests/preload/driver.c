@@ -157,6 +157,7 @@ INTEGRITY(exit)
 INTEGRITY(depths)
 INTEGRITY(mixture)
 INTEGRITY(jumps)
+INTEGRITY(jumps_about)
 INTEGRITY(forgotten)
 
 static void works_without_membarrier(void **state)
@@ -404,6 +405,7 @@ int main(int argc, char **argv)
 	/* Queues that hand over cannot be left, and do not know who left. */
 	const struct CMUnitTest default_only[] = {
 		cmocka_unit_test(integrity_jumps),
+		cmocka_unit_test(integrity_jumps_about),
 		cmocka_unit_test(integrity_forgotten),
 	};
 	const struct CMUnitTest any[] = {
