@@ -235,7 +235,7 @@ static struct late {
 static void set_up_late(void *argument)
 {
 	(void)argument;
-	late = states_allocate(sizeof(*late));
+	late = states_allocate(sizeof(*late), pawl_buckets_);
 	late->section.holder = NOBODY;
 	state = &late->state;
 	cores_label(&state->mutex.word, sizeof(uint64_t), "mutex", NULL);

@@ -126,12 +126,11 @@ void scenario_check(const struct scenario *scenario, const struct lock_type *typ
 	sim_yield = NULL;
 	scenario_type = type;
 	catch_crashes();
-	if (scenario->cores != NULL) {
-		scenario->cores->check(scenario, threads, episodes, options, result);
-		return;
-	}
 	seen = 0;
-	explore(&program, options, result);
+	if (scenario->cores != NULL)
+		scenario->cores->check(scenario, threads, episodes, options, result);
+	else
+		explore(&program, options, result);
 	sim_before_step = NULL;
 	if (options->choices == NULL)
 		check_sights(scenario, result);

@@ -11,6 +11,8 @@
 
 #include <src/registry/registry.h>
 
+struct pawl_bucket;
+
 extern const struct lock_type sim_lock_types[];
 const struct lock_type *sim_lock_type_find(const char *name);
 
@@ -56,6 +58,10 @@ struct scenario {
 
 /* Called by `finished`: this execution came to these. */
 void scenario_saw(uint64_t sights);
+
+/* A lock was loaded that brings its own parking table, and what empties that in the child
+ * of a fork: the scenarios of locks use these. */
+void scenario_parks_in(struct pawl_bucket *table, void (*forget)(void));
 
 /* What more there is to a scenario for the core checker, sim/cores. */
 struct core_scenario {

@@ -57,15 +57,14 @@ static inline void states_add(struct states_section *s, uint64_t n)
 	s->truth = next;
 }
 
-/* Room for a scenario's memory. */
-static inline void *states_allocate(size_t size)
+/* Room for a scenario's memory, of what sleeps in this table. */
+static inline void *states_allocate(size_t size, struct pawl_bucket *table)
 {
 	int i;
 
 	/* In which order sleepers came is for pawl_unpark_ alone. */
 	for (i = 0; i < 1 << PAWL_BUCKET_BITS; i++)
-		cores_ignore(&pawl_buckets_[i].arrivals,
-			     sizeof(pawl_buckets_[i].arrivals));
+		cores_ignore(&table[i].arrivals, sizeof(table[i].arrivals));
 	return cores_allocate(size, 128);
 }
 

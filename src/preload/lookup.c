@@ -102,14 +102,6 @@ static bool comes_before_us(const void *caller)
 	return map == us;
 }
 
-#if defined(__clang__)
-#define JUMPS
-#define JUMP_TO __attribute__((musttail)) return
-#else
-#define JUMPS	__attribute__((optimize("O2")))
-#define JUMP_TO return
-#endif
-
 EXPORT JUMPS void *dlvsym(void *handle, const char *name, const char *version)
 {
 	void *function = NULL;

@@ -60,6 +60,15 @@
 #endif
 #define OLD_NAME(of) extern EXPORT __typeof__(of) __##of LIKE(of)
 
+/* Ends a function by a jump to another, which sees who called the first. */
+#if defined(__clang__)
+#define JUMPS
+#define JUMP_TO __attribute__((musttail)) return
+#else
+#define JUMPS	__attribute__((optimize("O2")))
+#define JUMP_TO return
+#endif
+
 /* The bits of __kind. Those of lock elision may be set and mean nothing here. */
 enum {
 	KIND_TYPE = 3,
@@ -167,6 +176,9 @@ struct glibc {
 	long (*syscall)(long, ...);
 	int (*prctl)(int, ...);
 	void *(*dlmopen)(long, const char *, int);
+	int (*sigsetjmp)(struct __jmp_buf_tag *, int);
+	int (*setjmp)(struct __jmp_buf_tag *);
+	int (*setjmp_bare)(struct __jmp_buf_tag *);
 	void (*longjmp)(struct __jmp_buf_tag *, int);
 	void (*siglongjmp)(struct __jmp_buf_tag *, int);
 	void (*longjmp_checked)(struct __jmp_buf_tag *, int);
@@ -182,8 +194,9 @@ extern volatile int not_plain INTERNAL;
 extern bool verbose;
 
 /* Gets everything ready, at the very first call. Never allocates memory of its
- * own, and may be entered again from inside itself, or by two threads at once (of a
- * library that is initialized before us): both choose the same, and store it twice. */
+ * own, waits for nobody, and may be entered again from inside itself, or by two threads
+ * at once (of a library that is initialized before us): both choose the same, and store it
+ * twice. A profile's file, of which each would make another, is the first one's. */
 void start(void) __attribute__((cold));
 extern pawl_atomic64 not_started INTERNAL; /* 0 once it has */
 

@@ -48,8 +48,7 @@ int profile_took(const volatile void *lock, enum profile_kind kind, const void *
 void profile_leaves(const volatile void *lock, uint64_t owner, const void *site);
 void profile_left(void);
 
-/* profile_tables.c: the file, mapped anew in the child of a fork; and where numbers stand; NULL if there is no room. */
-bool profile_map(void);
+/* profile_tables.c: where numbers stand; NULL if there is no room. */
 struct profile_thread *profile_thread_begin(void);
 struct profile_thread *profile_thread_of(uint64_t owner);
 struct profile_lock *profile_lock_of(const volatile void *lock, enum profile_kind kind,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The file that a profile is written to, and its tables. Relaxed throughout: as in
- * preload/profile.h. */
+ * preload/profile.h. But [A] pairs with [R]: who finds a file chosen sees how it begins. */
 #define _GNU_SOURCE
 #include "preload/profile.h"
 
@@ -24,16 +24,17 @@ static char folder[PROFILE_PATH];
 enum { OWNERS_BITS = 14 };
 static pawl_atomic64 owners[1 << OWNERS_BITS];
 
+typedef char file_path[PROFILE_PATH + 32];
+
 /* A new file in the folder; -1 if that cannot be had. One process may become several
  * programs, each with a file of its own. */
-static int new_file(void)
+static int new_file(file_path path)
 {
-	char path[PROFILE_PATH + 32];
 	struct statvfs there;
 	int file = -1, i;
 
 	for (i = 0; i < TRIES && file < 0; i++) {
-		snprintf(path, sizeof(path), "%s/%d-%d", folder, (int)getpid(), i);
+		snprintf(path, sizeof(file_path), "%s/%d-%d", folder, (int)getpid(), i);
 		file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		if (file < 0 && errno != EEXIST)
 			return -1;
@@ -50,43 +51,61 @@ static int new_file(void)
 	return file;
 }
 
-/* Memory of its own instead, lest a child write into its parent's. */
-static void map_nothing(void)
+/* Maps a new file, at a given address unless that is NULL, and writes its beginning, but
+ * that it is complete: NULL if that cannot be had. */
+static struct profile_file *map_file(struct profile_file *at, file_path path)
 {
-	mmap(profile_file, sizeof(*profile_file), PROT_READ | PROT_WRITE,
-	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-}
-
-bool profile_map(void)
-{
-	int file = new_file();
+	int descriptor = new_file(path);
+	struct profile_file *file;
 	ssize_t length;
 	void *memory;
 
-	if (file < 0) {
-		if (profile_file != NULL)
-			map_nothing();
-		return false;
-	}
-	memory = mmap(profile_file, sizeof(*profile_file), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | (profile_file != NULL ? MAP_FIXED : 0), file, 0);
-	close(file);
+	if (descriptor < 0)
+		return NULL;
+	memory = mmap(at, sizeof(*file), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | (at != NULL ? MAP_FIXED : 0), descriptor, 0);
+	close(descriptor);
 	if (memory == MAP_FAILED) {
-		if (profile_file != NULL)
-			map_nothing();
-		return false;
+		unlink(path);
+		return NULL;
 	}
-	profile_file = memory;
-	profile_file->magic = PROFILE_MAGIC;
-	profile_file->size = sizeof(*profile_file);
-	profile_file->process = (uint64_t)getpid();
-	profile_file->began = pawl_os_now();
-	length = readlink("/proc/self/exe", profile_file->program, PROFILE_PATH - 1);
+	file = memory;
+	file->magic = PROFILE_MAGIC;
+	file->size = sizeof(*file);
+	file->process = (uint64_t)getpid();
+	file->began = pawl_os_now();
+	length = readlink("/proc/self/exe", file->program, PROFILE_PATH - 1);
 	if (length < 0)
-		profile_file->program[0] = '\0';
-	profile_set(&profile_file->period, 1);
-	profile_set(&profile_file->complete, 1);
-	return true;
+		file->program[0] = '\0';
+	profile_set(&file->period, 1);
+	return file;
+}
+
+/* The process's file; NULL if it has none. Two threads may come at once, or one again
+ * from inside: each makes a file, and that of the first to say so is the one. */
+static struct profile_file *choose_file(void)
+{
+	static pawl_atomic64 chosen; /* its address, or NO_FILE */
+	enum { NO_FILE = 1 };
+	struct profile_file *file;
+	uint64_t choice = pawl_load_acquire(&chosen); /* [A] */
+	file_path path;
+
+	if (choice == 0) {
+		file = map_file(NULL, path);
+		choice = file != NULL ? pawl_address(file) : NO_FILE;
+		if (pawl_cas_release(&chosen, 0, choice)) { /* [R] */
+			if (file != NULL)
+				profile_set(&file->complete, 1);
+		} else {
+			if (file != NULL) {
+				munmap(file, sizeof(*file));
+				unlink(path);
+			}
+			choice = pawl_load_acquire(&chosen); /* [A] */
+		}
+	}
+	return choice != NO_FILE ? pawl_pointer(choice) : NULL;
 }
 
 void profile_start(const char *path, const char *mode)
@@ -96,7 +115,8 @@ void profile_start(const char *path, const char *mode)
 	if (path == NULL || *path == '\0' || strlen(path) >= sizeof(folder))
 		return;
 	strcpy(folder, path);
-	if (!profile_map()) {
+	profile_file = choose_file();
+	if (profile_file == NULL) {
 		pawl_os_complain("pawl: cannot write a profile into ");
 		pawl_os_complain(path);
 		pawl_os_complain("; this process has none\n");
@@ -170,16 +190,22 @@ struct profile_thread *profile_thread_begin(void)
 	return profile_mine;
 }
 
-/* The child writes its own file, at the same address, from nothing. */
+/* The child writes its own file, at the same address, from nothing; or else into memory of
+ * its own, lest it write into its parent's. */
 void profile_forked(void)
 {
 	int saved = errno;
 	uint64_t count;
+	file_path path;
 
 	if (!profile_on)
 		return;
 	count = profile_get(&profile_file->thread_count);
-	profile_map();
+	if (map_file(profile_file, path) != NULL)
+		profile_set(&profile_file->complete, 1);
+	else
+		mmap(profile_file, sizeof(*profile_file), PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 	profile_set(&profile_file->thread_count, count); /* records keep their places */
 	profile_mine = NULL;
 	errno = saved;

@@ -111,7 +111,8 @@ static int check_limit(const struct limit *limit)
 		       : EINVAL;
 }
 
-/* The long way to a lock that is ours, which also counts. limit may be NULL. */
+/* The long way to a lock that is ours, which also counts, and then tries first: it is those
+ * who have to wait that it counts. limit may be NULL. */
 static int read_until(struct rwlock *rw, const struct limit *limit, const void *site)
 {
 	uint64_t since = 0;
@@ -119,7 +120,7 @@ static int read_until(struct rwlock *rw, const struct limit *limit, const void *
 
 	if (is_mine(rw))
 		return EDEADLK;
-	if (!pawl_rwlock_read_trylock(&rw->plain)) {
+	if (likely(!stats_on) || !pawl_rwlock_read_trylock(&rw->plain)) {
 		if (unlikely(stats_on))
 			since = stats_rwlock_waiting(rw, site);
 		if (limit == NULL)
@@ -142,7 +143,7 @@ static int write_until(struct rwlock *rw, const struct limit *limit, const void 
 
 	if (is_mine(rw))
 		return EDEADLK;
-	if (!pawl_rwlock_write_trylock(&rw->plain)) {
+	if (likely(!stats_on) || !pawl_rwlock_write_trylock(&rw->plain)) {
 		if (unlikely(stats_on))
 			since = stats_rwlock_waiting(rw, site);
 		if (limit == NULL)

@@ -102,6 +102,7 @@ void start(void)
 	const char *asked = secure_getenv("PAWL_VERBOSE");
 	const struct lock_type *type = choose();
 	int saved = errno;
+	bool first;
 
 	verbose = asked != NULL && *asked == '1';
 	lock_choose(type);
@@ -111,9 +112,9 @@ void start(void)
 	stats_start(type->name, secure_getenv("PAWL_STATS"));
 	start_profile();
 	pawl_os_barrier_prepare(); /* somebody may park before constructors run */
-	pawl_store_release(&not_started, 0); /* [R] */
+	first = pawl_exchange_release(&not_started, 0) != 0; /* [R] */
 	pawl_life_watch_forks();
-	if (verbose) {
+	if (first && verbose) {
 		pawl_os_complain("pawl: pthread mutexes are ");
 		pawl_os_complain(type->name);
 		pawl_os_complain("\n");

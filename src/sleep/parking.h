@@ -40,7 +40,6 @@ struct pawl_sleeper {
 	 * this one is; and whether pawl_mutex_abandon came by. */
 	struct pawl_sleeper *volatile outer;
 	volatile bool abandoned;
-	uint64_t signals; /* pawl_mutex's: what was blocked before it barred all */
 	/* How that makes it leave its queue, if not as that of a mutex. */
 	void (*abandon)(struct pawl_sleeper *);
 	bool taken;	/* pawl_cond's only: off its list, and about to be told */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits that a signal's handler may jump out of. A mutex's is known here from before its
- * sleeper is in a queue until after it has left, so that whoever jumps can leave for it;
- * a read-write lock's while it polls or sleeps.
- * It cannot while the waiting thread has the bucket's lock: there no signal comes.
+ * Waits that a signal's handler may jump out of. One is known here while it may, so that
+ * whoever jumps can leave for it. Otherwise, such as while the waiting thread has the lock
+ * of a bucket, signals are barred.
+ *
+ * A thread can jump only to where it has called setjmp. One that never has therefore need
+ * not keep signals away. Should a handler come in, and call setjmp and jump, that is a
+ * jump within the handler, which leaves no wait.
  */
 #include "sync/queues.h"
 
@@ -12,21 +15,41 @@
 
 /* Whether there is somebody who calls pawl_mutex_abandon. */
 static bool expected;
+/* Whether this thread has called setjmp, and how often it has barred signals: then `blocked`
+ * says whether it had to. Volatile: a signal's handler changes the first, and looks at the
+ * others. */
+static __thread volatile bool may_jump __attribute__((tls_model("initial-exec")));
+static __thread volatile unsigned barred __attribute__((tls_model("initial-exec")));
+static __thread volatile bool blocked __attribute__((tls_model("initial-exec")));
+static __thread uint64_t signals __attribute__((tls_model("initial-exec")));
 
 void pawl_jumps_expect(void)
 {
 	expected = true;
 }
 
-uint64_t pawl_jumps_bar(void)
+void pawl_jumps_prepare(void)
 {
-	return expected ? pawl_os_block_signals() : 0;
+	may_jump = true;
 }
 
-void pawl_jumps_allow(uint64_t signals)
+void pawl_jumps_bar(void)
 {
-	if (expected)
-		pawl_os_restore_signals(signals);
+	if (!expected)
+		return;
+	if (barred == 0 && may_jump) {
+		signals = pawl_os_block_signals();
+		blocked = true;
+	}
+	barred++;
+}
+
+void pawl_jumps_allow(void)
+{
+	if (!expected || --barred != 0 || !blocked)
+		return;
+	blocked = false;
+	pawl_os_restore_signals(signals);
 }
 
 /* Volatile: a signal's handler looks, between any two steps. */
@@ -52,7 +75,9 @@ bool pawl_sleep_queued(struct pawl_sleeper *me, const struct pawl_deadline *dead
 	bool told;
 
 	pawl_wait_begin(me);
+	pawl_jumps_allow();
 	told = pawl_sleep(me, deadline);
+	pawl_jumps_bar();
 	(void)pawl_wait_end(me);
 	return told;
 }
@@ -60,11 +85,11 @@ bool pawl_sleep_queued(struct pawl_sleeper *me, const struct pawl_deadline *dead
 void pawl_mutex_abandon(void)
 {
 	struct pawl_sleeper *me = *innermost();
-	uint64_t signals;
+	uint64_t before;
 
-	if (me == NULL)
+	if (me == NULL || (barred > 0 && !blocked))
 		return;
-	signals = pawl_os_block_signals(); /* lest another one abandons it as well */
+	before = pawl_os_block_signals(); /* lest another one abandons it as well */
 	for (; me != NULL; me = me->outer) {
 		if (me->abandon != NULL)
 			me->abandon(me);
@@ -75,5 +100,5 @@ void pawl_mutex_abandon(void)
 		pawl_store_relaxed(&me->state, SLEEPER_WOKEN);
 	}
 	*innermost() = NULL;
-	pawl_os_restore_signals(signals);
+	pawl_os_restore_signals(before);
 }

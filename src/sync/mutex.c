@@ -122,16 +122,16 @@ static bool is_forgotten(const struct pawl_mutex *m, const struct pawl_sleeper *
 }
 
 /* A waiting thread takes the lock of its bucket, and gives it back. */
-static void hold(struct pawl_bucket *bucket, struct pawl_sleeper *me)
+static void hold(struct pawl_bucket *bucket)
 {
-	me->signals = pawl_jumps_bar();
+	pawl_jumps_bar();
 	pawl_bucket_lock(bucket);
 }
 
-static void let_go(struct pawl_bucket *bucket, const struct pawl_sleeper *me)
+static void let_go(struct pawl_bucket *bucket)
 {
 	pawl_bucket_unlock(bucket);
-	pawl_jumps_allow(me->signals);
+	pawl_jumps_allow();
 }
 
 /* How a wait has ended; ECANCELED if it was abandoned, and has to start over. */
@@ -155,7 +155,7 @@ static int nap(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns,
 	struct pawl_deadline soon = pawl_deadline_in(ns);
 	bool last = deadline != NULL && pawl_os_until(deadline) < ns;
 
-	hold(bucket, me);
+	hold(bucket);
 	/* Relaxed: stored under the lock only. */
 	if (me->abandoned) {
 		; /* it was told so: it does not sleep */
@@ -167,7 +167,7 @@ static int nap(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns,
 		pawl_bucket_uncount(bucket, me);
 		pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
 	}
-	let_go(bucket, me);
+	let_go(bucket);
 	if (pawl_sleep(me, last ? deadline : &soon))
 		return EAGAIN;
 	if (last)
@@ -185,19 +185,22 @@ static int sleep_as_head(struct pawl_mutex *m, struct pawl_sleeper *me, bool pat
 			 const struct pawl_deadline *deadline)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of_(m);
+	bool sure;
 
-	hold(bucket, me);
+	hold(bucket);
 	/* Relaxed: stored under the lock only. */
 	if (pawl_load_relaxed(&me->state) == SLEEPER_GRANTED || is_forgotten(m, me)) {
-		let_go(bucket, me);
+		let_go(bucket);
 		return nap(m, me, 0, deadline);
 	}
 	if (patient)
 		begin_patience(m);
 	pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
 	pawl_bucket_count(bucket, me);			/* I3 */
-	let_go(bucket, me);
-	if (!pawl_park_fence()) /* [H] of sleep/park.c: P1 */
+	pawl_bucket_unlock(bucket);
+	sure = pawl_park_fence(); /* [H] of sleep/park.c: P1 */
+	pawl_jumps_allow();	  /* not before: others queue for that fence */
+	if (!sure)
 		return nap(m, me, UNSURE_NS, deadline);
 	if (pawl_mutex_take_(m)) /* P1 */
 		return 0;
@@ -214,14 +217,14 @@ static int leave_late(struct pawl_bucket *bucket, struct pawl_mutex *m,
 	struct pawl_sleeper *next = NULL;
 	bool head, asleep = false;
 
-	hold(bucket, me);
+	hold(bucket);
 	/* Relaxed: granted under the lock that we hold. */
 	if (pawl_load_relaxed(&me->state) == SLEEPER_GRANTED) {
-		let_go(bucket, me);
+		let_go(bucket);
 		return 0;
 	}
 	if (is_forgotten(m, me)) {
-		let_go(bucket, me);
+		let_go(bucket);
 		return ETIMEDOUT;
 	}
 	head = pawl_bucket_find(bucket->first, m) == me;
@@ -243,7 +246,7 @@ static int leave_late(struct pawl_bucket *bucket, struct pawl_mutex *m,
 	pawl_bucket_unlock(bucket);
 	if (asleep)
 		pawl_os_wake(&next->state);
-	pawl_jumps_allow(me->signals);
+	pawl_jumps_allow();
 	return ETIMEDOUT;
 }
 
@@ -288,7 +291,7 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 		if (error == ETIMEDOUT)
 			return leave_late(bucket, m, me);
 	} while (error != 0);
-	hold(bucket, me);
+	hold(bucket);
 	if (!is_forgotten(m, me)) {
 		next = dequeue_owner(bucket, m, me);
 		me->address = NULL;
@@ -296,7 +299,7 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 			/* Every unlock from here on comes after us, and sees it (I3). */
 			pawl_bucket_count(bucket, next);
 	}
-	let_go(bucket, me);
+	let_go(bucket);
 	return 0;
 }
 
@@ -373,7 +376,7 @@ static bool made_room_in_vain(struct pawl_mutex *m, struct pawl_sleeper *me,
 
 	if (pawl_sleep(me, &soon))
 		return false;
-	hold(bucket, me);
+	hold(bucket);
 	in_vain = !is_forgotten(m, me) && pawl_bucket_find(bucket->first, m) == head;
 	/* Relaxed: told under the lock only. */
 	if (in_vain)
@@ -389,7 +392,7 @@ static bool made_room_in_vain(struct pawl_mutex *m, struct pawl_sleeper *me,
 		first = pawl_load_relaxed(&bucket->caller) == me->identity;
 		pawl_store_relaxed(&bucket->caller, first ? me->identity | IN_VAIN : 0);
 	}
-	let_go(bucket, me);
+	let_go(bucket);
 	return in_vain;
 }
 
@@ -412,9 +415,9 @@ static int try_until(struct pawl_mutex *m, struct pawl_sleeper *me,
 						 pawl_wake_cost() / (queued ? 4 : 1));
 		if (outcome == PAWL_POLLED_TAKEN)
 			return 0;
-		hold(bucket, me);
+		hold(bucket);
 		if (me->abandoned) {
-			let_go(bucket, me);
+			let_go(bucket);
 			return ECANCELED;
 		}
 		head = pawl_bucket_find(bucket->first, m);
@@ -422,7 +425,7 @@ static int try_until(struct pawl_mutex *m, struct pawl_sleeper *me,
 		called = head != NULL && pawl_load_relaxed(&head->state) == SLEEPER_WOKEN;
 		/* Who makes room does so even if m is free: the head is to take it. */
 		if (!(room && called) && pawl_mutex_take_(m)) {
-			let_go(bucket, me);
+			let_go(bucket);
 			return 0;
 		}
 		/* A head that was woken, and has no CPU yet, is no reason to sleep; unless
@@ -439,7 +442,7 @@ static int try_until(struct pawl_mutex *m, struct pawl_sleeper *me,
 		/* Relaxed: hints. */
 		if (room && pawl_load_relaxed(&bucket->caller) != me->identity)
 			pawl_store_relaxed(&bucket->caller, me->identity | SECOND);
-		let_go(bucket, me);
+		let_go(bucket);
 		if (room)
 			again = made_room_in_vain(m, me, head);
 	} while (again);
@@ -460,7 +463,12 @@ int pawl_mutex_await(struct pawl_mutex *m, const struct pawl_deadline *deadline,
 
 		/* Before it is queued: who jumps in between has to leave. */
 		pawl_wait_begin(&me);
-		error = end_wait(m, &me, try_until(m, &me, deadline));
+		error = try_until(m, &me, deadline);
+		if (abandon != NULL)
+			pawl_jumps_bar();
+		error = end_wait(m, &me, error);
+		if (abandon != NULL && error != 0)
+			pawl_jumps_allow();
 	} while (error == ECANCELED);
 	return error;
 }

@@ -64,7 +64,7 @@ enum pawl_polled pawl_mutex_insist(struct pawl_mutex *m, uint64_t identity,
 /*
  * As pawl_mutex_lock_slow_, and ETIMEDOUT. If the wait is abandoned, `abandon` is
  * called, which has to pawl_mutex_leave_queue; that returns true if m was granted
- * this moment, and is to be unlocked.
+ * this moment, and is to be unlocked. With `abandon`, signals are barred when it returns 0.
  */
 int pawl_mutex_await(struct pawl_mutex *m, const struct pawl_deadline *deadline,
 		     void (*abandon)(struct pawl_sleeper *));
@@ -77,16 +77,19 @@ bool pawl_mutex_leave_queue(struct pawl_sleeper *me);
 void pawl_wait_begin(struct pawl_sleeper *me);
 bool pawl_wait_end(struct pawl_sleeper *me);
 
-/* Sleeps as pawl_sleep does, where pawl_mutex_abandon finds the sleeper. */
+/* Sleeps as pawl_sleep does, where pawl_mutex_abandon finds the sleeper. Signals are barred,
+ * once, but for the sleep. */
 bool pawl_sleep_queued(struct pawl_sleeper *me, const struct pawl_deadline *deadline);
 
-/* From now on pawl_mutex_abandon may be called, by whoever interrupts a wait. */
+/* From now on pawl_mutex_abandon may be called, by whoever interrupts a wait; and the
+ * calling thread may be one that does so. */
 void pawl_jumps_expect(void);
+void pawl_jumps_prepare(void);
 
 /* Bars signals, if one could come that jumps, and allows again what they were: around
- * what a waiting thread does with the lock of its bucket. */
-uint64_t pawl_jumps_bar(void);
-void pawl_jumps_allow(uint64_t signals);
+ * what a waiting thread does with the lock of its bucket. May be nested. */
+void pawl_jumps_bar(void);
+void pawl_jumps_allow(void);
 
 /*
  * The calling thread, a signal's handler that is, is about to jump out of the

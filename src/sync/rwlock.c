@@ -184,6 +184,7 @@ static bool count_in(struct pawl_rwlock *l, bool join)
 
 	if (is_writers(gate) || (gate != 0 && (!join || pawl_mutex_has_queue(&l->gate))))
 		return false;
+	pawl_jumps_bar(); /* lest a jump leaves us counted */
 	/* Relaxed, here and below: for a fork, which has all or nothing of us, in the
 	 * order of the count. */
 	pawl_store_relaxed(counting, pawl_address(l));
@@ -192,6 +193,7 @@ static bool count_in(struct pawl_rwlock *l, bool join)
 	if (!inside)
 		count_out(l);
 	pawl_store_relaxed(counting, 0);
+	pawl_jumps_allow();
 	return inside;
 }
 
@@ -354,14 +356,15 @@ static bool leave_line(struct pawl_rwlock *l, struct pawl_sleeper *me)
 
 static void abandon_line(struct pawl_sleeper *me)
 {
-	struct pawl_rwlock *l = lock_of(me, offsetof(struct pawl_rwlock, barred));
+	struct pawl_rwlock *l = lock_of(me->address,
+					offsetof(struct pawl_rwlock, barred));
 
 	if (leave_line(l, me))
 		count_out(l);
 }
 
 /* Queues until it is counted in (0), its time is up (ETIMEDOUT), or its thread has
- * abandoned the wait (ECANCELED). */
+ * abandoned the wait (ECANCELED). With signals barred, but when it sleeps. */
 static int queue(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of_(&l->gate);
@@ -425,9 +428,11 @@ __attribute__((cold)) static int wait_until(struct pawl_rwlock *l,
 
 	if (error != EBUSY)
 		return error;
+	pawl_jumps_bar();
 	do
 		error = queue(l, deadline);
 	while (error == ECANCELED);
+	pawl_jumps_allow();
 	if (error == 0)
 		note(l, free_slot(pawl_reads_mine(), l));
 	return error;

@@ -78,10 +78,9 @@ static void stop_waiting(struct pawl_rwlock *l, struct pawl_sleeper *me)
 
 static void abandon_drain(struct pawl_sleeper *me)
 {
-	struct pawl_rwlock *l = lock_of(me, offsetof(struct pawl_rwlock, word));
+	struct pawl_rwlock *l = lock_of(me->address, offsetof(struct pawl_rwlock, word));
 
-	if (me->counted) /* else it only polls yet */
-		stop_waiting(l, me);
+	stop_waiting(l, me);
 	/* Readers may be inside by a form that we took. If there was none, it does no
 	 * harm: the next writer takes it. */
 	put_back(l, PAWL_RWLOCK_FENCED);
@@ -90,7 +89,8 @@ static void abandon_drain(struct pawl_sleeper *me)
 
 /*
  * Waits until a word is no longer `seen`: 0, or ETIMEDOUT, or ECANCELED if the wait was
- * abandoned and with it the gate. Requires the gate.
+ * abandoned and with it the gate. Requires the gate, and signals barred, but when it sleeps:
+ * who jumps otherwise would keep the gate.
  */
 static int await_other(struct pawl_rwlock *l, const pawl_atomic64 *w, uint64_t seen,
 		       const struct pawl_deadline *deadline)
@@ -98,18 +98,14 @@ static int await_other(struct pawl_rwlock *l, const pawl_atomic64 *w, uint64_t s
 	struct pawl_bucket *bucket = pawl_bucket_of_(l);
 	struct pawl_sleeper me = {.address = drain_of(l), .abandon = abandon_drain};
 	struct pawl_spin spin;
-	bool same, sure, late = false;
+	bool sure, late = false;
 
 	if (deadline == &AT_ONCE)
 		return ETIMEDOUT;
-	pawl_wait_begin(&me);
 	pawl_spin_begin(&spin, pawl_wake_cost());
 	/* Without a pause: a reader that backs out takes less than one, and we have the
 	 * line until then. */
-	same = pawl_spin_look(&spin, w) == seen && !pawl_spin_change(&spin, w, seen);
-	if (!pawl_wait_end(&me))
-		return ECANCELED;
-	if (!same)
+	if (pawl_spin_look(&spin, w) != seen || pawl_spin_change(&spin, w, seen))
 		return 0;
 	pawl_bucket_lock(bucket);
 	pawl_bucket_append(bucket, &me);
@@ -254,11 +250,14 @@ static int drain_or_leave(struct pawl_rwlock *l, const struct pawl_deadline *dea
 	return error;
 }
 
-/* The wait for the gate is abandoned. */
+/* The wait for the gate is abandoned, perhaps when it has just come to its end. */
 static void abandon_gate(struct pawl_sleeper *me)
 {
-	if (pawl_mutex_leave_queue(me))
-		pawl_rwlock_leave_gate(lock_of(me, offsetof(struct pawl_rwlock, gate)));
+	(void)pawl_mutex_leave_queue(me);
+	/* Relaxed: nobody else stores this value. */
+	if (pawl_load_relaxed(&me->mutex->word) == me->identity)
+		pawl_rwlock_leave_gate(
+			lock_of(me->mutex, offsetof(struct pawl_rwlock, gate)));
 }
 
 /* Waits until it writes: 0, or ETIMEDOUT. */
@@ -272,13 +271,19 @@ static int write_by(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
 			return error;
 		pawl_full_fence(); /* [G] */
 		error = drain_or_leave(l, deadline);
+		pawl_jumps_allow();
 	} while (error == ECANCELED);
 	return error;
 }
 
 void pawl_rwlock_drain_(struct pawl_rwlock *l)
 {
-	if (drain(l, NULL) == ECANCELED)
+	int error;
+
+	pawl_jumps_bar();
+	error = drain(l, NULL);
+	pawl_jumps_allow();
+	if (error == ECANCELED)
 		pawl_rwlock_write_slow_(l);
 }
 
@@ -303,11 +308,13 @@ int pawl_rwlock_write_until_(struct pawl_rwlock *l, int clock,
 	struct pawl_deadline deadline;
 	int wrong = pawl_deadline_at(&deadline, clock, time), error = ECANCELED;
 
+	pawl_jumps_bar();
 	if (pawl_rwlock_take_gate_(l)) {
 		pawl_full_fence(); /* [G] */
 		/* A bad time matters to those who have to wait. */
 		error = drain_or_leave(l, wrong == 0 ? &deadline : &AT_ONCE);
 	}
+	pawl_jumps_allow();
 	if (error != 0 && wrong != 0)
 		return wrong;
 	return error == ECANCELED ? write_by(l, &deadline) : error;

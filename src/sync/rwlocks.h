@@ -38,10 +38,10 @@ static inline const volatile void *line_of(const struct pawl_rwlock *l)
 	return &l->barred;
 }
 
-/* The lock that a sleeper waits for, at this place in it. */
-static inline struct pawl_rwlock *lock_of(const struct pawl_sleeper *me, size_t offset)
+/* The lock that has this place in it. */
+static inline struct pawl_rwlock *lock_of(const volatile void *place, size_t offset)
 {
-	return (struct pawl_rwlock *)pawl_pointer(pawl_address(me->address) - offset);
+	return (struct pawl_rwlock *)pawl_pointer(pawl_address(place) - offset);
 }
 
 /* Sleeps for so long, or until the deadline; true if that has come. */
@@ -49,7 +49,7 @@ bool pawl_rwlock_doze(uint64_t ns, const struct pawl_deadline *deadline);
 
 /*
  * One sleep of a thread that is counted in its bucket, and has looked since; `sure`:
- * who would wake it sees that. False if it is late.
+ * who would wake it sees that. False if it is late. As pawl_sleep_queued.
  */
 bool pawl_rwlock_sleep(struct pawl_sleeper *me, bool sure,
 		       const struct pawl_deadline *deadline);

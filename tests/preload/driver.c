@@ -107,6 +107,12 @@ static void a_signal_finds_no_wait_that_is_refused(void **state)
 	run_stepwise("preload_midway waits");
 }
 
+static void a_jump_within_a_handler_leaves_no_wait(void **state)
+{
+	(void)state;
+	run_stepwise("preload_midway jumps");
+}
+
 static void a_fork_may_come_at_any_step(void **state)
 {
 	(void)state;
@@ -151,6 +157,7 @@ INTEGRITY(exit)
 INTEGRITY(depths)
 INTEGRITY(mixture)
 INTEGRITY(jumps)
+INTEGRITY(jumps_about)
 INTEGRITY(forgotten)
 
 static void works_without_membarrier(void **state)
@@ -378,6 +385,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(nothing_allocates),
 		cmocka_unit_test(newcomers_are_counted),
 		cmocka_unit_test(a_signal_finds_no_wait_that_is_refused),
+		cmocka_unit_test(a_jump_within_a_handler_leaves_no_wait),
 	};
 	const struct CMUnitTest rest[] = {
 		cmocka_unit_test(so_is_the_cxx_library),
@@ -397,6 +405,7 @@ int main(int argc, char **argv)
 	/* Queues that hand over cannot be left, and do not know who left. */
 	const struct CMUnitTest default_only[] = {
 		cmocka_unit_test(integrity_jumps),
+		cmocka_unit_test(integrity_jumps_about),
 		cmocka_unit_test(integrity_forgotten),
 	};
 	const struct CMUnitTest any[] = {

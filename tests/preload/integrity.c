@@ -139,6 +139,7 @@ int main(int argc, char **argv)
 		{"depths", depths},
 		{"mixture", mixture},
 		{"jumps", jumps},
+		{"jumps_about", jumps_about},
 		{"forgotten", forgotten},
 	};
 	size_t i;

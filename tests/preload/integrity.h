@@ -64,6 +64,7 @@ void farewell(void);
 void small(void);
 void leave_in_the_middle(void);
 void jumps(void);
+void jumps_about(void);
 void forgotten(void);
 
 #endif /* PAWL_TESTS_INTEGRITY_H */

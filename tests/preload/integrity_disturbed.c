@@ -323,6 +323,103 @@ void jumps(void)
 	}
 }
 
+/*
+ * Jumps at any moment of a wait, by some threads one after the other: what they were about
+ * to do, such as a fence that others share, is not left half done.
+ */
+enum { JUMPERS = 32, SOON_NS = 100 * 1000, SLOW_NS = 900 * 1000 };
+static volatile bool jumps_enough;
+static volatile sig_atomic_t may_jump;
+
+static void jump_if_waiting(int signal)
+{
+	if (may_jump) {
+		may_jump = 0;
+		jump(signal);
+	}
+}
+
+static void *interrupt_often(void *victim)
+{
+	unsigned seed = 1;
+
+	while (!jumps_enough) {
+		const struct timespec pause = {.tv_nsec = rand_r(&seed) % (2 * SOON_NS)};
+
+		nanosleep(&pause, NULL);
+		pthread_kill(*(pthread_t *)victim, SIGUSR1);
+	}
+	return NULL;
+}
+
+static struct timespec in(long ns)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_REALTIME, &time);
+	time.tv_sec += (time.tv_nsec + ns) / 1000000000;
+	time.tv_nsec = (time.tv_nsec + ns) % 1000000000;
+	return time;
+}
+
+static void *jump_often(void *argument)
+{
+	const struct timespec late = in(1000000000);
+	pthread_t self = pthread_self(), other;
+	volatile int i;
+
+	jumps_enough = false;
+	start_all(&other, 1, interrupt_often, &self);
+	for (i = 0; i < 20 * effort; i++)
+		if (sigsetjmp(way_out, 1) == 0) {
+			may_jump = 1;
+			pthread_mutex_timedlock(&jumped.m, &late);
+			may_jump = 0;
+		}
+	jumps_enough = true;
+	join_all(&other, 1);
+	return argument;
+}
+
+/* Who waits in vain for a fence that is under way takes longer. Once will do: the machine
+ * may be busy. */
+static void *sleep_quickly(void *argument)
+{
+	struct timespec soon, late, now;
+	int tries = 200;
+
+	do {
+		soon = in(SOON_NS);
+		late = in(SLOW_NS);
+		CHECK(pthread_mutex_timedlock(&jumped.m, &soon) == ETIMEDOUT);
+		now = in(0);
+		CHECK(tries-- > 0);
+	} while (now.tv_sec > late.tv_sec ||
+		 (now.tv_sec == late.tv_sec && now.tv_nsec > late.tv_nsec));
+	return argument;
+}
+
+void jumps_about(void)
+{
+	struct sigaction action;
+	pthread_t thread;
+	int i;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = jump_if_waiting;
+	sigaction(SIGUSR1, &action, NULL);
+	CHECK(pthread_mutex_lock(&jumped.m) == 0);
+	for (i = 0; i < JUMPERS; i++) {
+		start_all(&thread, 1, jump_often, NULL);
+		join_all(&thread, 1);
+		start_all(&thread, 1, sleep_quickly, NULL);
+		join_all(&thread, 1);
+	}
+	CHECK(pthread_mutex_unlock(&jumped.m) == 0);
+	run_for(5, 3, hammer, &jumped);
+	CHECK(jumped.sum == jumped.counted);
+}
+
 /* A helper that is left waiting for ever, and its mutex made anew. */
 static void *wait_for_ever(void *argument)
 {

@@ -12,6 +12,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,6 +25,7 @@
 #include <unistd.h>
 
 enum { TRAP_FLAG = 0x100, MOST_STEPS = 20000 };
+enum { SOON_NS = 500 * 1000, STRIDE = 13 }; /* of steps: a prime */
 
 static uintptr_t code, code_end; /* of the interposer */
 static int steps, wanted;
@@ -244,6 +246,73 @@ static void waits(void)
 	CHECK(pthread_join(thread, NULL) == 0);
 }
 
+/* A thread that has never called setjmp waits, and a signal's handler jumps, but to where
+ * it has just been itself: the wait goes on. */
+
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+
+static void jump_about(void)
+{
+	static jmp_buf plain, bare;
+	static sigjmp_buf masked;
+	volatile int jumps = 0;
+
+	reached = true;
+	if (setjmp(plain) == 0) {
+		jumps++;
+		longjmp(plain, 1);
+	}
+	if (_setjmp(bare) == 0) {
+		jumps++;
+		_longjmp(bare, 1);
+	}
+	if (sigsetjmp(masked, 1) != 7) {
+		jumps++;
+		siglongjmp(masked, 7);
+	}
+	CHECK(jumps == 3);
+}
+
+static void *wait_in_vain(void *unused)
+{
+	struct timespec soon;
+
+	clock_gettime(CLOCK_REALTIME, &soon);
+	soon.tv_nsec += SOON_NS;
+	soon.tv_sec += soon.tv_nsec / 1000000000;
+	soon.tv_nsec %= 1000000000;
+	step_from_here();
+	CHECK(pthread_mutex_timedlock(&held, &soon) == ETIMEDOUT);
+	step_no_more();
+	return unused;
+}
+
+static void *lock_held(void *unused)
+{
+	CHECK(pthread_mutex_lock(&held) == 0);
+	CHECK(pthread_mutex_unlock(&held) == 0);
+	return unused;
+}
+
+static void jumps(void)
+{
+	pthread_t thread;
+
+	moment = jump_about;
+	for (wanted = 0, reached = true; reached && wanted < MOST_STEPS;
+	     wanted += STRIDE) {
+		alarm(20);
+		reached = false;
+		CHECK(pthread_mutex_lock(&held) == 0);
+		CHECK(pthread_create(&thread, NULL, wait_in_vain, NULL) == 0);
+		CHECK(pthread_join(thread, NULL) == 0);
+		CHECK(pthread_create(&thread, NULL, lock_held, NULL) == 0);
+		CHECK(pthread_mutex_unlock(&held) == 0);
+		CHECK(pthread_join(thread, NULL) == 0);
+	}
+	CHECK(!reached && wanted > 1);
+}
+
 int main(int argc, char **argv)
 {
 	struct sigaction action;
@@ -258,8 +327,10 @@ int main(int argc, char **argv)
 		forks();
 	} else if (argc == 2 && strcmp(argv[1], "waits") == 0) {
 		waits();
+	} else if (argc == 2 && strcmp(argv[1], "jumps") == 0) {
+		jumps();
 	} else {
-		fprintf(stderr, "usage: midway forks|waits\n");
+		fprintf(stderr, "usage: midway forks|waits|jumps\n");
 		return 2;
 	}
 	return 0;

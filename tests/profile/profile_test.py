@@ -210,6 +210,13 @@ class Life(ProfileTest):
         self.assert_contended(profile, 3)  # parent, child, and what the child became
         self.assertEqual(profile["processes"], 3)
 
+    def test_two_first_calls_at_once_make_one_profile(self):
+        profile, done = self.profile(program("at_once"),
+                                     env=dict(os.environ, PAWL_VERBOSE="1"))
+        self.assertEqual(profile["processes"], 1)
+        self.assertEqual(self.row(profile, "mutex+0")["acquisitions"], 2 * 100 + 2)
+        self.assertEqual(done.stderr.count("pthread mutexes are"), 1, done.stderr)
+
     def test_a_crash_keeps_what_was_seen(self):
         profile, done = self.profile(program("cases"), "crash", status=128 + signal.SIGSEGV)
         self.assert_contended(profile)

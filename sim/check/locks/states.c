@@ -14,16 +14,27 @@ OUTSIDE static bool is_mutex(const struct lock_type *type)
 	return strcmp(type->name, "mutex") == 0;
 }
 
+/* By which the mutex sleeps. */
+static struct pawl_bucket *table = pawl_buckets_;
+static void (*forget)(void) = pawl_park_forget;
+
+void scenario_parks_in(struct pawl_bucket *its_table, void (*its_forget)(void))
+{
+	table = its_table;
+	forget = its_forget;
+}
+
 static struct world {
 	struct pawl_mutex mutex;
 	struct states_section section;
-	bool child; /* a ghost: of the process */
+	uint64_t steps; /* of a script */
+	bool child;	/* a ghost: of the process */
 } * world;
 
 static void set_up(void *argument)
 {
 	(void)argument;
-	world = states_allocate(sizeof(*world));
+	world = states_allocate(sizeof(*world), table);
 	world->section.holder = NOBODY;
 	cores_label(&world->mutex.word, sizeof(uint64_t), "mutex", NULL);
 	cores_label(&world->mutex.due, sizeof(uint64_t), "due", NULL);
@@ -51,6 +62,50 @@ static void any_three_thread(void *argument, int thread)
 	visit();
 }
 
+/*
+ * room: the first thread wakes the second, which has not got up when the third has the
+ * mutex and the first comes again: it makes room, and looks whether that helped.
+ */
+enum { SAW_ROOM_IN_VAIN };
+static const char *const room_sights[] = {
+	[SAW_ROOM_IN_VAIN] = "who woke the head made room for it, in vain",
+};
+
+/* A look, of who is inside, at what others do. */
+OUTSIDE static void look_around(void)
+{
+	ptrdiff_t place = pawl_bucket_of_(&world->mutex) - pawl_buckets_;
+
+	if (table[place].caller.raw % 2 != 0)
+		scenario_saw(1 << SAW_ROOM_IN_VAIN);
+}
+
+static void room_thread(void *argument, int thread)
+{
+	enum { HELD = 1, LET_GO };
+
+	(void)argument;
+	if (thread == 1)
+		sim_await(SIM_AWAIT_EQ, &world->steps, HELD, 0, SIM_RELAXED);
+	if (thread == 2)
+		sim_await(SIM_AWAIT_EQ, &world->steps, LET_GO, 0, SIM_RELAXED);
+	scenario_type->lock(&world->mutex);
+	if (thread == 0) {
+		sim_store(&world->steps, HELD, SIM_RELAXED);
+		/* Until the second is queued. */
+		sim_await(SIM_AWAIT_NE, &world->mutex.due.raw, 0, 0, SIM_RELAXED);
+	}
+	states_enter(&world->section);
+	states_add(&world->section, 1);
+	look_around();
+	states_leave(&world->section);
+	scenario_type->unlock(&world->mutex);
+	if (thread == 0) {
+		sim_store(&world->steps, LET_GO, SIM_RELAXED);
+		visit();
+	}
+}
+
 /* any-timed: the second may give up wherever it sleeps, and comes back. */
 static void any_timed_thread(void *argument, int thread)
 {
@@ -64,15 +119,27 @@ static void any_timed_thread(void *argument, int thread)
 		visit();
 }
 
-/* Three sections, and nobody left it locked. */
-static void three_visits(void *argument)
+/* So many sections, and nobody left it locked. */
+static void check_visits(uint64_t sections)
 {
-	(void)argument;
-	if (world->section.truth != 3)
-		cores_fail(VERDICT_EXCLUSION, "3 sections counted as %llu",
+	if (world->section.truth != sections)
+		cores_fail(VERDICT_EXCLUSION, "%llu sections counted as %llu",
+			   (unsigned long long)sections,
 			   (unsigned long long)world->section.truth);
 	if (world->mutex.word.raw != 0)
 		cores_fail(VERDICT_ASSERTION, "somebody left it locked");
+}
+
+static void three_visits(void *argument)
+{
+	(void)argument;
+	check_visits(3);
+}
+
+static void four_visits(void *argument)
+{
+	(void)argument;
+	check_visits(4);
 }
 
 /*
@@ -86,7 +153,7 @@ static void be_the_child(bool inside)
 	uint64_t holder;
 
 	world->child = true;
-	pawl_park_forget();
+	forget();
 	if (inside) {
 		scenario_type->unlock(&world->mutex);
 	} else {
@@ -151,9 +218,10 @@ const struct scenario mutex_states_scenarios[] = {
 	{THREE("any-timed", "the same, and one may give up and come back", set_up,
 	       any_timed_thread, three_visits),
 	 .cores = &states, .takes_minutes = true},
-	{THREE("any-room", "any-three, and who woke the head makes room for it", set_up,
-	       any_three_thread, three_visits),
-	 .room = true, .cores = &states, .takes_minutes = true},
+	{THREE("room", "who woke the head comes again, and makes room for it", set_up,
+	       room_thread, four_visits),
+	 .room = true, .cores = &states, .takes_minutes = true,
+	 .sights = 1 << SAW_ROOM_IN_VAIN, .sight_names = room_sights},
 	{THREE("any-refused", "any-three, and membarrier is refused", set_up,
 	       any_three_thread, three_visits),
 	 .cores = &states, .takes_minutes = true, .without_membarrier = true},

@@ -37,6 +37,8 @@ void catalogue_load(const char *path)
 {
 	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	const struct lock_type *loaded;
+	struct pawl_bucket *table;
+	void (*forget)(void);
 
 	if (library == NULL)
 		refuse("--load: %s; build the file with sim/build-lock.sh", dlerror());
@@ -44,6 +46,10 @@ void catalogue_load(const char *path)
 	if (loaded == NULL)
 		refuse("--load: '%s' holds no locks; build it with sim/build-lock.sh",
 		       path);
+	table = dlsym(library, "sim_buckets");
+	*(void **)&forget = dlsym(library, "sim_park_forget");
+	if (table != NULL && forget != NULL)
+		scenario_parks_in(table, forget);
 	loaded_from = path;
 	loaded_scenarios = dlsym(library, "sim_loaded_scenarios");
 	type_count = 0;

@@ -111,6 +111,7 @@
 #define pawl_jumps_allow	 sim_jumps_allow
 #define pawl_jumps_bar		 sim_jumps_bar
 #define pawl_jumps_expect	 sim_jumps_expect
+#define pawl_jumps_prepare	 sim_jumps_prepare
 #define pawl_mutex_poll		 sim_mutex_poll
 #define pawl_mutex_insist	 sim_mutex_insist
 #define pawl_mutex_leave_queue	 sim_mutex_leave_queue
