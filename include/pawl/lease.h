@@ -209,7 +209,7 @@ void pawl_lease_get_stats(struct pawl_lease_stats *stats);
 #endif
 
 /*
- * This thread's handle. Threads past their exit, and those beyond the 65,534th at
+ * This thread's handle. Threads past their exit, and those beyond the 65,533rd at
  * one time, get one with which everything is refused as NESTED.
  */
 static inline struct pawl_lease_handle *pawl_lease_self(void)
