@@ -46,6 +46,7 @@ struct scene {
 	bool reads; /* the follower, instead of writing; handed over with the turn */
 	PAWL_SEQUESTER pawl_atomic64 stop;
 	double samples[KINDS][ROUNDS];
+	double by_line[LINES][ROUNDS]; /* with the time that the clock takes */
 	size_t order[LINES], rounds;
 	uint64_t sink; /* what was computed, lest it be left out */
 };
@@ -119,9 +120,10 @@ static size_t operate_on_pairs(struct scene *scene, enum kind kind)
 /* Relaxed, all: nobody else touches the lines meanwhile. */
 static size_t operate(struct scene *scene, enum kind kind)
 {
+	static const volatile size_t nothing = 0;
 	struct line *line = scene->lines;
 	volatile uint64_t word = 0;
-	size_t i;
+	size_t none = nothing, i;
 
 	switch (kind) {
 	case LOAD:
@@ -147,8 +149,9 @@ static size_t operate(struct scene *scene, enum kind kind)
 		return LINES * REPEATS;
 	case TAKE:
 	case UPGRADE:
-		for (i = 0; i < LINES; i++, line = line->next)
-			pawl_fetch_add_relaxed(&line->count, 1); /* Relaxed. */
+		for (i = 0; i < LINES; i++) /* Each needs the value of the one before. */
+			line = line->next +
+			       (pawl_fetch_add_relaxed(&line->count, 1) & none);
 		return LINES;
 	case LOADS:
 		for (i = 0; i < LINES; i++)
@@ -187,6 +190,21 @@ static void arrange(struct scene *scene, enum kind kind)
 		let_follow(scene, true);
 }
 
+/* Loads one line after the other; the clock waits for each. */
+static void time_lines(struct scene *scene)
+{
+	size_t i;
+
+	for (i = 0; i < LINES; i++) {
+		size_t line = scene->order[i];
+		uint64_t before = waits_now();
+
+		/* Relaxed: nobody else touches the lines meanwhile. */
+		scene->sink += pawl_load_relaxed(&scene->lines[line].count);
+		scene->by_line[line][scene->rounds] = (double)(waits_now() - before);
+	}
+}
+
 static void lead(struct scene *scene)
 {
 	enum kind kind;
@@ -202,6 +220,8 @@ static void lead(struct scene *scene)
 			scene->samples[kind][scene->rounds] =
 				(double)(waits_now() - before) / (double)operations;
 		}
+		arrange(scene, TRANSFER);
+		time_lines(scene);
 		scene->rounds++;
 		/* Relaxed: stop only says when to end. */
 	} while (scene->rounds < ROUNDS && pawl_load_relaxed(&scene->stop) != CREW_END);
@@ -238,10 +258,27 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static double median_of(double *samples, size_t count)
+{
+	qsort(samples, count, sizeof(double), ascending);
+	return samples[count / 2];
+}
+
 static double median(struct scene *scene, enum kind kind)
 {
-	qsort(scene->samples[kind], scene->rounds, sizeof(double), ascending);
-	return scene->samples[kind][scene->rounds / 2];
+	return median_of(scene->samples[kind], scene->rounds);
+}
+
+/* The time of the clock is in both quartiles. */
+static double spread(struct scene *scene)
+{
+	double lines[LINES];
+	size_t i;
+
+	for (i = 0; i < LINES; i++)
+		lines[i] = median_of(scene->by_line[i], scene->rounds);
+	qsort(lines, LINES, sizeof(double), ascending);
+	return (lines[LINES * 3 / 4] - lines[LINES / 4]) / median(scene, TRANSFER);
 }
 
 bool latencies_measure(struct latencies *l)
@@ -269,5 +306,6 @@ bool latencies_measure(struct latencies *l)
 	l->stores = median(&scene, STORES);
 	l->behind = median(&scene, BEHIND);
 	l->after = median(&scene, AFTER);
+	l->spread = spread(&scene);
 	return true;
 }

@@ -8,7 +8,7 @@
 
 enum { LATENCIES_WORK = 8 };
 
-/* Nanoseconds: medians, each of one operation. */
+/* Nanoseconds: medians, each of one operation; but for `spread`. */
 struct latencies {
 	double load;	 /* that hits, and whose value the next one needs */
 	double forward;	 /* a store, and a load of what it stores */
@@ -24,6 +24,8 @@ struct latencies {
 	 * its value, and a read-modify-write of the other one. */
 	double behind;
 	double after; /* the other way round: the read-modify-write first, no steps */
+	/* By how much of the transfer lines differ: from a quarter of them to three. */
+	double spread;
 };
 
 /* Takes two CPUs for 20 ms. Returns false, with errno set, if there are no

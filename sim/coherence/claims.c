@@ -299,9 +299,12 @@ void claims_run(struct claim_result results[], claims_machine *load, void *argum
 		exit(EXIT_FAILURE);
 	}
 	for (i = 0; i < claims_count; i++)
-		evaluate(table, &claims[i]); /* notes down what it needs */
+		if (!results[i].left_out)
+			evaluate(table, &claims[i]); /* notes down what it needs */
 	simulate(table, load, argument, runs, episodes, jobs);
 	for (i = 0; i < claims_count; i++) {
+		if (results[i].left_out)
+			continue;
 		results[i].simulated = evaluate(table, &claims[i]);
 		results[i].holds = holds(&claims[i], results[i].simulated);
 	}

@@ -38,6 +38,7 @@ struct claim {
 struct claim_result {
 	double simulated; /* the worst, if there are several */
 	bool holds;
+	bool left_out; /* set by the caller: it is not to be simulated */
 };
 
 extern const struct claim claims[];
@@ -46,7 +47,7 @@ extern const size_t claims_count;
 /* Loads the machine of a claim, maybe not as it is in its file. */
 typedef void claims_machine(const char *name, struct machine *m, void *argument);
 
-/* Simulates them all, `runs` seeds each, in `jobs` processes. */
+/* Simulates all that are not left out, `runs` seeds each, in `jobs` processes. */
 void claims_run(struct claim_result results[], claims_machine *load, void *argument,
 		unsigned runs, uint64_t episodes, unsigned jobs);
 

@@ -25,6 +25,8 @@ enum {
 	LINES_IN_SLAB = 1024,
 	BUFFER = MACHINE_MAX_STORES,
 	MAX_SLABS = 4096,
+	WAY = 1024,
+	TRAIL = 32,
 };
 
 #define ARENA_SIZE ((size_t)64 << 20) /* of address space, for each node */
@@ -34,6 +36,7 @@ struct line {
 	uint64_t key;	     /* address / line size */
 	uint32_t number;     /* where it is in the slabs */
 	uint16_t home;	     /* node */
+	uint16_t way;	     /* of the transaction that is served */
 	int16_t owner;	     /* cache in state M, E or O; in F, if it is not exclusive */
 	bool exclusive;	     /* it is M or E: nobody else has a copy */
 	bool written;	     /* by whoever has it alone, since it came */
@@ -58,7 +61,8 @@ enum {
 	DRAIN,
 	LOAD = DRAIN + MACHINE_MAX_FETCHES,
 	ADJACENT = LOAD + MACHINE_MAX_LOADS,
-	REQUESTS
+	FORESEEN,
+	REQUESTS = FORESEEN + MACHINE_MAX_FORESEEN
 };
 
 struct request {
@@ -66,6 +70,7 @@ struct request {
 	const uint64_t *word;
 	uint64_t arrival; /* at the home */
 	int16_t next;	  /* in the line's queue */
+	uint16_t way;	  /* its messages take way / WAY of the time */
 	bool write, in_cluster;
 };
 
@@ -74,6 +79,15 @@ struct store {
 	uint64_t *word; /* NULL if it is in memory already: a plain one */
 	uint64_t value;
 	bool asked; /* a request for its line is under way */
+};
+
+/* An access that was made. */
+struct step {
+	const void *site;
+	struct line *line;
+	bool write;
+	bool pointed; /* the value of the one before was its address */
+	bool waited;  /* a wait, and it took a while */
 };
 
 struct cpu {
@@ -95,6 +109,10 @@ struct cpu {
 	bool prefetching;    /* ADJACENT is under way */
 	unsigned char loads; /* LOAD + i is under way: bit i */
 	uint64_t work;	     /* to be done when they are */
+	struct step trail[TRAIL];
+	unsigned steps;
+	uint16_t foreseen; /* FORESEEN + i is under way: bit i */
+	int expected;	   /* the one of these that it waits for, or NOBODY */
 
 	/* The wait. */
 	struct line *line;
@@ -240,11 +258,13 @@ static inline bool line_usable(const struct line *line, unsigned cache, bool wri
 	return set_has(line->copies, cache);
 }
 
-/* How long a message takes. */
-static inline uint64_t line_leg(const struct coherence *c, unsigned from, unsigned to,
-				bool in_cluster)
+/* How long a message of such a transaction takes. */
+static inline uint64_t line_leg(const struct coherence *c, unsigned way, unsigned from,
+				unsigned to, bool in_cluster)
 {
-	return in_cluster ? c->inside : from == to ? c->near : c->far;
+	uint64_t leg = in_cluster ? c->inside : from == to ? c->near : c->far;
+
+	return leg * way / WAY;
 }
 
 /* protocol.c */
@@ -317,6 +337,20 @@ bool sleep_for(const uint64_t *p, uint64_t expected, uint64_t ns);
 void sleep_wake(const uint64_t *p);
 /* A sleep that nobody ended is over. */
 void sleep_over(struct coherence *c, struct cpu *cpu);
+
+/* foresee.c */
+
+/* The thread is about to make this access. */
+void foresee_note(struct coherence *c, struct cpu *cpu, const void *site,
+		  struct line *line, bool write);
+/* It had to wait for the value it wanted. */
+void foresee_waited(struct cpu *cpu);
+/* The access misses: asks for the lines of those that are likely to follow. */
+void foresee(struct coherence *c, struct cpu *cpu);
+/* The request for this line that was sent so, or NOBODY. */
+int foresee_request(const struct cpu *cpu, const struct line *line);
+/* It is answered. Returns whether its thread goes on. */
+bool foresee_arrived(struct coherence *c, struct cpu *cpu, unsigned which);
 
 /* cpu.c */
 

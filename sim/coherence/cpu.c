@@ -78,7 +78,8 @@ void cpu_drain(struct coherence *c, struct cpu *cpu)
 		struct store *store = &cpu->buffer[place];
 
 		if (store->asked || line_usable(store->line, cpu->cache, true) ||
-		    asked_before(cpu, i))
+		    asked_before(cpu, i) ||
+		    (cpu->foreseen != 0 && foresee_request(cpu, store->line) != NOBODY))
 			continue;
 		store->asked = true;
 		request_fill(c, cpu, which, store->line, store->word, true, c->now);
@@ -109,6 +110,8 @@ bool cpu_granted(struct coherence *c, unsigned number)
 	struct cpu *cpu = &c->cpus[number / REQUESTS];
 
 	protocol_grant(c, number);
+	if (number % REQUESTS >= FORESEEN)
+		return foresee_arrived(c, cpu, number % REQUESTS);
 	if (number % REQUESTS != ACCESS) {
 		store_granted(c, cpu, number % REQUESTS);
 		return false;
@@ -120,6 +123,8 @@ bool cpu_loaded(struct coherence *c, unsigned number)
 {
 	struct cpu *cpu = &c->cpus[number / REQUESTS];
 
+	if (number % REQUESTS >= FORESEEN)
+		return foresee_arrived(c, cpu, number % REQUESTS);
 	if (number % REQUESTS == ADJACENT) {
 		cpu->prefetching = false;
 		return false;

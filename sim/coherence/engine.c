@@ -221,6 +221,7 @@ struct coherence *coherence_open(const struct coherence_setup *setup)
 		struct cpu *cpu = &c->cpus[i];
 
 		cpu->number = (uint16_t)i;
+		cpu->expected = NOBODY;
 		place(c, cpu, i);
 		cpu->thread = arena_allocate(c, storage_node(c, cpu), sim_thread_size(),
 					     128);

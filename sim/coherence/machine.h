@@ -17,6 +17,8 @@ enum {
 	MACHINE_MAX_STORES = 64,
 	MACHINE_MAX_FETCHES = 8,
 	MACHINE_MAX_LOADS = 8,
+	MACHINE_MAX_FORESEEN = 8, /* lines on their way */
+	MACHINE_MAX_SPREAD = 90,  /* percent */
 };
 
 /*
@@ -46,7 +48,9 @@ struct machine {
 	uint64_t window;      /* work that is put off until they are done */
 	unsigned
 		ahead; /* writes ask for their lines while older loads are on their way */
+	unsigned foresee;  /* accesses that it asks for ahead, when one misses */
 	unsigned adjacent; /* a miss fetches the other line of its pair of 64 bytes too */
+	unsigned spread;   /* percent, by which a transaction is shorter or longer */
 	uint64_t home;	   /* that a home is busy with each request, whatever its line */
 	uint64_t pause;	   /* spin-wait hint of a waiter, between two looks */
 	uint64_t flush; /* that a waiter loses which looks by loads and ends its wait */

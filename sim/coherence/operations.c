@@ -70,6 +70,22 @@ static void fetch_beside(struct coherence *c, struct cpu *cpu, const struct line
 	event_add(c, r->arrival, ARRIVE, number_of(cpu, ADJACENT));
 }
 
+/* Waits for a line that was asked for before it was needed. */
+static void expect(struct cpu *cpu, const struct line *line)
+{
+	cpu->expected = foresee_request(cpu, line);
+	if (cpu->expected != NOBODY)
+		sim_fiber_yield(cpu->fiber);
+}
+
+/* Notes down an access, if anybody wants to know. */
+static void note(struct coherence *c, struct cpu *cpu, const void *site,
+		 struct line *line, bool write)
+{
+	if (c->m.foresee != 0)
+		foresee_note(c, cpu, site, line, write);
+}
+
 /* Gets hold of the line; returns the value that a read finds there. */
 static uint64_t reach(struct coherence *c, struct cpu *cpu, struct line *line,
 		      const uint64_t *word, bool write)
@@ -81,9 +97,13 @@ static uint64_t reach(struct coherence *c, struct cpu *cpu, struct line *line,
 	/* A store is fetching the line already. */
 	if (cpu->stores != 0 && buffered(cpu, line, NULL) != NULL)
 		empty_buffer(cpu);
+	if (cpu->foreseen != 0)
+		expect(cpu, line);
 	if (line_usable(line, cpu->cache, write))
 		return *word;
 	fetch_beside(c, cpu, line);
+	if (c->m.foresee != 0)
+		foresee(c, cpu);
 	r = request_fill(c, cpu, ACCESS, line, word, write, cpu->now);
 	event_add(c, r->arrival, ARRIVE, number_of(cpu, ACCESS));
 	sim_fiber_yield(cpu->fiber);
@@ -97,6 +117,8 @@ static void read_ahead(struct coherence *c, struct cpu *cpu, struct line *line,
 	struct request *r;
 	unsigned i;
 
+	if (cpu->foreseen != 0)
+		expect(cpu, line);
 	if (cpu_loads(cpu, line) || line_usable(line, cpu->cache, false))
 		return;
 	if (__builtin_popcount(cpu->loads) >= (int)c->m.loads) {
@@ -120,11 +142,12 @@ static uint64_t coherence_load(const uint64_t *p, int order, const void *site)
 	uint64_t value;
 
 	(void)order;
-	(void)site;
+	note(c, cpu, site, line, false);
 	if (cpu->stores != 0)
 		store = buffered(cpu, line, p);
 	value = store != NULL ? store->value : reach(c, cpu, line, p, false);
 	cpu->now += c->m.hit;
+	cpu->value = value;
 	return value;
 }
 
@@ -151,14 +174,16 @@ static void coherence_store(uint64_t *p, uint64_t value, int order, const void *
 {
 	struct coherence *c = coherence_current;
 	struct cpu *cpu;
+	struct line *line;
 
-	(void)site;
 	if (c->running == NULL) { /* setting up */
 		*p = value;
 		return;
 	}
 	cpu = catch_up(c);
-	post(c, cpu, line_find(c, p, cpu->number), p, value);
+	line = line_find(c, p, cpu->number);
+	note(c, cpu, site, line, true);
+	post(c, cpu, line, p, value);
 	if (order == SIM_SEQ_CST)
 		empty_buffer(cpu);
 }
@@ -167,11 +192,12 @@ static void coherence_store(uint64_t *p, uint64_t value, int order, const void *
  * Gets the line for the read-modify-write that follows at once. The line is
  * fetched while older stores drain; it can be lost again meanwhile.
  */
-static struct cpu *own(struct coherence *c, const uint64_t *p)
+static struct cpu *own(struct coherence *c, const uint64_t *p, const void *site)
 {
 	struct cpu *cpu = catch_up(c);
 
 	cpu->line = line_find(c, p, cpu->number);
+	note(c, cpu, site, cpu->line, true);
 	if (!c->m.ahead)
 		finish_loads(cpu);
 	reach(c, cpu, cpu->line, p, true);
@@ -186,12 +212,13 @@ static struct cpu *own(struct coherence *c, const uint64_t *p)
 }
 
 /* Puts the value there, or adds it; returns what was there before. */
-static uint64_t update(uint64_t *p, uint64_t value, bool sum)
+static uint64_t update(uint64_t *p, uint64_t value, bool sum, const void *site)
 {
 	struct coherence *c = coherence_current;
-	struct cpu *cpu = own(c, p);
+	struct cpu *cpu = own(c, p, site);
 	uint64_t old = *p;
 
+	cpu->value = old;
 	*p = sum ? old + value : value;
 	waiters_wrote(c, cpu->line, cpu);
 	return old;
@@ -200,25 +227,24 @@ static uint64_t update(uint64_t *p, uint64_t value, bool sum)
 static uint64_t coherence_exchange(uint64_t *p, uint64_t value, int order,
 				   const void *site)
 {
-	(void)order, (void)site;
-	return update(p, value, false);
+	(void)order;
+	return update(p, value, false, site);
 }
 
 static uint64_t coherence_fetch_add(uint64_t *p, uint64_t n, int order, const void *site)
 {
-	(void)order, (void)site;
-	return update(p, n, true);
+	(void)order;
+	return update(p, n, true, site);
 }
 
 static bool coherence_cas(uint64_t *p, uint64_t from, uint64_t to, int order,
 			  int failure_order, const void *site)
 {
 	struct coherence *c = coherence_current;
-	struct cpu *cpu = own(c, p);
+	struct cpu *cpu = own(c, p, site);
 
 	(void)order;
 	(void)failure_order;
-	(void)site;
 	if (*p != from)
 		return false;
 	*p = to;
@@ -257,7 +283,7 @@ static uint64_t coherence_await(enum sim_await kind, uint64_t *p, uint64_t value
 		empty_buffer(cpu);
 	}
 	if (waits_by_rmw(cpu)) {
-		own(c, p);
+		own(c, p, site);
 		found = *p;
 	} else {
 		found = coherence_load(p, order, site);
@@ -271,6 +297,8 @@ static uint64_t coherence_await(enum sim_await kind, uint64_t *p, uint64_t value
 	}
 
 	catch_up(c);
+	if (c->m.foresee != 0)
+		foresee_waited(cpu);
 	cpu->line = line_find(c, p, cpu->number);
 	cpu->word = p;
 	cpu->waiting = true;
@@ -327,7 +355,6 @@ static void coherence_plain(const void *p, size_t size, bool write, const void *
 	struct cpu *cpu = c->running;
 	uintptr_t address = (uintptr_t)p & ~(uintptr_t)7, end = (uintptr_t)p + size;
 
-	(void)site;
 	if (cpu == NULL)
 		return; /* setting up */
 	if (address - cpu->stack < cpu->stack_end - cpu->stack) {
@@ -339,6 +366,7 @@ static void coherence_plain(const void *p, size_t size, bool write, const void *
 
 		catch_up(c);
 		line = line_find(c, (const void *)address, cpu->number);
+		note(c, cpu, site, line, write);
 		if (write) {
 			post(c, cpu, line, NULL, 0);
 			continue;

@@ -49,6 +49,14 @@ void request_queue(struct coherence *c, unsigned number)
 	line->last = (int16_t)number;
 }
 
+/* Homes are parts of a socket, some nearer than others, and messages meet others. */
+static uint16_t some_way(struct coherence *c)
+{
+	uint64_t most = (uint64_t)WAY * c->m.spread / 100;
+
+	return (uint16_t)(WAY - most + draw(c) % (2 * most + 1));
+}
+
 /* Fills in a request that leaves the CPU at `time`. */
 struct request *request_fill(struct coherence *c, struct cpu *cpu, unsigned which,
 			     struct line *line, const uint64_t *word, bool write,
@@ -60,7 +68,8 @@ struct request *request_fill(struct coherence *c, struct cpu *cpu, unsigned whic
 	r->word = word;
 	r->write = write;
 	r->in_cluster = settled_in_cluster(c, line, cpu, write);
-	r->arrival = time + line_leg(c, cpu->node, line->home, r->in_cluster);
+	r->way = c->m.spread == 0 ? WAY : some_way(c);
+	r->arrival = time + line_leg(c, r->way, cpu->node, line->home, r->in_cluster);
 	return r;
 }
 
@@ -114,7 +123,8 @@ static void hold(struct coherence *c, struct line *line, const struct cpu *cpu,
 {
 	line->free_at = done;
 	if (c->m.acknowledge)
-		line->free_at += line_leg(c, cpu->node, line->home, in_cluster);
+		line->free_at += line_leg(c, line->way, cpu->node, line->home,
+					  in_cluster);
 }
 
 /* Sends the request on to the cache that has the line alone. */
@@ -125,15 +135,16 @@ static void forward(struct coherence *c, const struct cpu *cpu, const struct req
 	unsigned owner = c->cache_node[line->owner];
 
 	line->busy = true;
-	event_add(c, start + line_leg(c, line->home, owner, r->in_cluster), REACH,
-		  number_of(cpu, (unsigned)(r - cpu->requests)));
+	event_add(c, start + line_leg(c, line->way, line->home, owner, r->in_cluster),
+		  REACH, number_of(cpu, (unsigned)(r - cpu->requests)));
 }
 
 static void serve_read(struct coherence *c, struct cpu *cpu, const struct request *r,
 		       uint64_t start)
 {
 	struct line *line = r->line;
-	uint64_t done = start + line_leg(c, cpu->node, line->home, r->in_cluster);
+	uint64_t done = start +
+			line_leg(c, line->way, cpu->node, line->home, r->in_cluster);
 	bool nobody = line->owner == NOBODY;
 	unsigned i;
 
@@ -152,8 +163,8 @@ static void serve_read(struct coherence *c, struct cpu *cpu, const struct reques
 	if (line->owner != NOBODY) { /* O or F: its owner answers */
 		unsigned owner = c->cache_node[line->owner];
 
-		done = start + line_leg(c, line->home, owner, r->in_cluster) +
-		       line_leg(c, owner, cpu->node, r->in_cluster);
+		done = start + line_leg(c, line->way, line->home, owner, r->in_cluster) +
+		       line_leg(c, line->way, owner, cpu->node, r->in_cluster);
 	} else if (nobody) {
 		if (!line->known)
 			done += c->m.memory;
@@ -173,7 +184,8 @@ static uint64_t invalidate(struct coherence *c, struct line *line, const struct 
 
 	set_drop(line->copies, cpu->cache);
 	for (node = 0; node < c->m.sockets; node++) {
-		uint64_t there_and_back = 2 * line_leg(c, line->home, node, in_cluster);
+		uint64_t there_and_back = 2 * line_leg(c, line->way, line->home, node,
+						       in_cluster);
 		unsigned here = 0;
 
 		for (i = 0; i < c->words; i++) {
@@ -192,14 +204,15 @@ static uint64_t invalidate(struct coherence *c, struct line *line, const struct 
 	if (line->waiters != 0 && copies != 0)
 		waiters_lose_others(c, line, cpu->cache, in_cluster);
 	return longest + copies * c->m.invalidate +
-	       line_leg(c, line->home, cpu->node, in_cluster);
+	       line_leg(c, line->way, line->home, cpu->node, in_cluster);
 }
 
 static void serve_write(struct coherence *c, struct cpu *cpu, const struct request *r,
 			uint64_t start)
 {
 	struct line *line = r->line;
-	uint64_t done = start + line_leg(c, cpu->node, line->home, r->in_cluster);
+	uint64_t done = start +
+			line_leg(c, line->way, cpu->node, line->home, r->in_cluster);
 
 	line->busy = true;
 	if (!line_usable(line, cpu->cache, true)) { /* no sibling was faster */
@@ -253,9 +266,10 @@ static void serve(struct coherence *c, struct line *line, uint64_t start)
 	bool in_cluster = settled_in_cluster(c, line, cpu, r->write);
 
 	c->now = start;
+	line->way = r->way;
 	/* Sent to the cluster, which has to pass it on to the home. */
 	if (r->in_cluster && !in_cluster)
-		start += line_leg(c, cpu->node, line->home, false);
+		start += line_leg(c, line->way, cpu->node, line->home, false);
 	r->in_cluster = in_cluster;
 	if (!in_cluster && c->m.home != 0)
 		c->home_free[line->home] = start + c->m.home;
@@ -303,8 +317,8 @@ void protocol_reach_owner(struct coherence *c, unsigned number)
 	const struct request *r = request_of(c, number);
 	struct line *line = r->line;
 	unsigned owner = (unsigned)line->owner;
-	uint64_t done = c->now +
-			line_leg(c, c->cache_node[owner], cpu->node, r->in_cluster);
+	uint64_t done = c->now + line_leg(c, line->way, c->cache_node[owner], cpu->node,
+					  r->in_cluster);
 	bool moves = c->m.migrate && line->written;
 
 	hold(c, line, cpu, done, r->in_cluster);

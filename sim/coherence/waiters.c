@@ -59,7 +59,7 @@ void waiters_lose_others(struct coherence *c, struct line *line, unsigned cache,
 		uint64_t time;
 
 		node = (line->home + n) % c->m.sockets;
-		time = c->now + line_leg(c, line->home, node, in_cluster);
+		time = c->now + line_leg(c, line->way, line->home, node, in_cluster);
 		for (i = 0; i <= words; i++) {
 			unsigned word = (start / 64 + i) % words;
 			uint64_t bits = line->polling[word] & c->node_cpus[node][word];

@@ -12,6 +12,15 @@ from results import CONTEXT, SIMULATED, ReportTest, figure, result, simulated, s
 HOSTILE = "<script>alert(1)</script>`touch owned`'\"\\"
 
 
+class Help(ReportTest):
+    def test_names_every_kind_of_file(self):
+        """All that have a panel on the page."""
+        said = " ".join(self.succeed("report", "--help").stdout.split())
+        for kind in "pawl bench --json", "pawl sim --json", "--preset papers", \
+                    "pawl try --json", "pawl profile --json":
+            self.assertIn(kind, said)
+
+
 class Refusals(ReportTest):
     def test_no_file(self):
         self.assert_refused(["report"], "no file given", "pawl report FILE.json")

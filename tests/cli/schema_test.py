@@ -67,11 +67,13 @@ class Schemas(command.CommandTest):
                      "--json", "sim.json")
         self.succeed("sim", "--preset", "papers", "--runs", "1", "--episodes", "1", "--json",
                      "sim-papers.json")
+        self.succeed("sim", "--preset", "validate", "--locks", "ticket,mcs", "--runs", "1",
+                     "--episodes", "50", "--json", "sim-validate.json")
         self.succeed("check", "tas", "ticket", "--threads", "2", "--json", "check.json")
         self.succeed("profile", "--order", "--json=profile.json", "--", sys.executable, "-c",
                      "import threading\nl = threading.Lock()\nl.acquire()\n"
                      "t = threading.Thread(target=l.acquire)\nt.start()\nl.release()\nt.join()")
-        for tool in "bench", "sim", "sim-papers", "check", "profile":
+        for tool in "bench", "sim", "sim-papers", "sim-validate", "check", "profile":
             yield tool, json.loads(self.read(tool + ".json"))
 
     def test_schemas_are_schemas_and_say_nothing_unknown(self):
@@ -114,7 +116,7 @@ class Schemas(command.CommandTest):
         choose = random.Random(1)
         refused = 0
         for tool, document in self.documents():
-            if tool == "check":
+            if tool in ("check", "sim-validate"):
                 continue  # of which there is nothing to show
             for _ in range(60):
                 path, spoilt = self.spoil(document, choose)

@@ -29,6 +29,37 @@ for key in workload lock threads cs ncs machine median_ops_per_s samples fairnes
 	grep -q "\"$key\"" "$dir/a.json" || fail "no $key in the results"
 done
 
+# However many processes simulate, the bytes are the same; so is what the papers say.
+for jobs in 1 2; do
+	"$pawl" sim --machine epyc-512 --locks ticket,twa,hapax,mcs --threads 1,3,40 \
+		--ncs 50 --episodes 500 --seed 5 --jobs $jobs --json "$dir/j$jobs.json" \
+		>"$dir/j$jobs.out" 2>/dev/null || fail "--jobs $jobs: exit $?"
+	"$pawl" sim --preset papers --locks hapax,tidex --runs 2 --episodes 20 --jobs $jobs \
+		--json "$dir/p$jobs.json" >"$dir/p$jobs.out" 2>/dev/null ||
+		fail "papers, --jobs $jobs: exit $?"
+done
+cmp "$dir/a.out" "$dir/j1.out" || fail "--jobs 1 prints another table"
+for file in j1.out j1.json p1.out p1.json; do
+	other=$(echo "$file" | sed s/1/2/)
+	cmp "$dir/$file" "$dir/$other" || fail "two jobs: $other is not $file"
+done
+grep -q " Tidex: 10 (T) " "$dir/p1.out" || fail "--locks tidex leaves out its claims"
+grep -q " MCS: 6 " "$dir/p1.out" && fail "--locks tidex keeps claims about MCS"
+
+# A table for each latency, 30 % less and more, and what changes in it.
+"$pawl" sim --preset papers --sensitivity --locks tidex --runs 1 --episodes 20 \
+	>"$dir/out" 2>"$dir/err" || fail "--sensitivity: $(cat "$dir/err")"
+for key in hit rmw socket remote step; do
+	for factor in 0.7 1.3; do
+		grep -q "^$key x $factor: [0-9]* fewer, [0-9]* more hold$" "$dir/out" ||
+			fail "--sensitivity says nothing of $key x $factor"
+	done
+done
+changes=$(grep -c -E '^  [+-] Hapax, .* \([0-9.]+, was [0-9.]+\)$' "$dir/out")
+counted=$(sed -n 's/^[a-z]* x .*: \([0-9]*\) fewer, \([0-9]*\) more hold$/\1 + \2 +/p' "$dir/out")
+[ "$changes" -eq $(($counted 0)) ] || fail "--sensitivity counts other changes than it names"
+[ "$changes" -ge 1 ] || fail "no latency changes anything"
+
 for preset in max moderate table2 multiwait diameter ring readers numa; do
 	"$pawl" sim --preset $preset --threads 4 --episodes 50 --runs 1 \
 		>"$dir/out" 2>"$dir/err" || fail "preset $preset: $(cat "$dir/err")"
@@ -63,6 +94,7 @@ refused "not KEY=VALUE" --set home
 refused "expected a time" --set home=-1
 refused "load, cas or fetch-add" --preset ring --locks mcs
 refused "unexpected argument" ticket
+refused "no claim is about" --preset papers --locks tas
 refused "validate measures" --preset validate --machine altra-128
 refused "two threads" --preset validate --threads 4
 refused "two threads" --preset validate --threads 2,4

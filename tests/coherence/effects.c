@@ -4,34 +4,9 @@
 
 #include <string.h>
 
-enum { LINE = 8 }; /* words */
-
 static void idle(void *none)
 {
 	(void)none;
-}
-
-/* What the body of thread 1 took, from `turn` to the end of its last access. */
-static uint64_t time_of(const struct machine *m, unsigned threads,
-			void (*const bodies[])(void *))
-{
-	took = 0;
-	play(m, threads, bodies);
-	return took / NS;
-}
-
-static uint64_t begin(unsigned when)
-{
-	turn(when);
-	before = coherence_counts();
-	return coherence_now() + machine.hit;
-}
-
-static void end(uint64_t start)
-{
-	sim_engine->load(word + 180 * LINE, RELAXED, NULL); /* lets time pass */
-	after = coherence_counts();
-	took = coherence_now() - start;
 }
 
 /* Four lines are another core's. */
@@ -43,12 +18,6 @@ static void take_four(void *none)
 	turn(1);
 	for (i = 0; i < 4; i++)
 		sim_engine->fetch_add(word + i * 2 * LINE, 1, RELAXED, NULL);
-}
-
-static void own_end_line(void)
-{
-	turn(1);
-	sim_engine->load(word + 180 * LINE, RELAXED, NULL);
 }
 
 /* Stores to them, and goes on. */

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-enum { NS = 1000, RELAXED = __ATOMIC_RELAXED };
+enum { NS = 1000, RELAXED = __ATOMIC_RELAXED, LINE = 8 /* words */ };
 
 static const struct machine machine = {
 	.name = "test",
@@ -104,6 +104,35 @@ static inline void measure_rmw(unsigned when)
 	sim_engine->load(word, RELAXED, NULL);
 	after = coherence_counts();
 	took = coherence_now() - start - machine.rmw;
+}
+
+/* What the body of thread 1 took, from `turn` to the end of its last access. */
+static inline uint64_t time_of(const struct machine *m, unsigned threads,
+			       void (*const bodies[])(void *))
+{
+	took = 0;
+	play(m, threads, bodies);
+	return took / NS;
+}
+
+static inline uint64_t begin(unsigned when)
+{
+	turn(when);
+	before = coherence_counts();
+	return coherence_now() + machine.hit;
+}
+
+static inline void end(uint64_t start)
+{
+	sim_engine->load(word + 180 * LINE, RELAXED, NULL); /* lets time pass */
+	after = coherence_counts();
+	took = coherence_now() - start;
+}
+
+static inline void own_end_line(void)
+{
+	turn(1);
+	sim_engine->load(word + 180 * LINE, RELAXED, NULL);
 }
 
 #endif /* TESTS_COHERENCE_SCENE_H */

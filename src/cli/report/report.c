@@ -89,11 +89,12 @@ int report_main(int argc, char **argv)
 		.operands = "FILE.json...",
 		.about =
 			"Makes one page from files that 'pawl bench --json', 'pawl sim "
-			"--json', 'pawl try\n"
-			"--json' and 'pawl profile --json' wrote: first the answer, a "
-			"matrix of all locks\n"
-			"and three sentences, then plots and numbers. It needs nothing "
-			"else, also no network.\n"
+			"--json' (also of\n"
+			"--preset papers), 'pawl try --json' and 'pawl profile --json' "
+			"wrote: first the\n"
+			"answer, a matrix of all locks and three sentences, then plots "
+			"and numbers. It\n"
+			"needs nothing else, also no network.\n"
 			"With --diff, compares an older file with a newer one, figure by "
 			"figure, and exits\n"
 			"with 1 if one became worse beyond noise; with -o, as a page, "

@@ -40,12 +40,32 @@ static void run(struct claim_result *results, const struct variation *variation)
 		   (uint64_t)request->episodes, (unsigned)request->jobs);
 }
 
-static struct claim_result *make_results(void)
+static bool is_about(const struct claim *claim, const struct names *locks)
+{
+	size_t i;
+
+	for (i = 0; i < locks->count; i++)
+		if (strcmp(claim->subject, locks->list[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Of all claims, or of those about the locks that --locks names. */
+static struct claim_result *make_results(const struct request *request)
 {
 	struct claim_result *results = calloc(claims_count, sizeof(*results));
+	size_t i, chosen = 0;
 
 	if (results == NULL)
 		give_up("out of memory");
+	for (i = 0; i < claims_count; i++) {
+		results[i].left_out = request->locks_text != NULL &&
+				      !is_about(&claims[i], &request->locks);
+		chosen += !results[i].left_out;
+	}
+	if (chosen == 0)
+		refuse("--locks: no claim is about '%s'; leave it out for all claims",
+		       request->locks_text);
 	return results;
 }
 
@@ -82,10 +102,10 @@ static json_t *describe(const struct claim *claim, const struct claim_result *re
 
 int papers_main(const struct request *request)
 {
-	struct claim_result *results = make_results();
+	struct claim_result *results = make_results(request);
 	const struct variation as_it_is = {request, NULL, 1};
 	json_t *list = json_array();
-	size_t i, held = 0;
+	size_t i, held = 0, count = 0;
 
 	run(results, &as_it_is);
 	printf("%-8s %-14s %-52s %-10s %11s %9s\n", "paper", "where", "claim", "machine",
@@ -93,6 +113,9 @@ int papers_main(const struct request *request)
 	for (i = 0; i < claims_count; i++) {
 		const struct claim *claim = &claims[i];
 
+		if (results[i].left_out)
+			continue;
+		count++;
 		printf("%-8s %-14s %-52s %-10s %2s %8.2f %9.2f%s\n", claim->paper,
 		       claim->where, claim->text, claim->machine, sign(claim),
 		       claim->expected, results[i].simulated,
@@ -102,8 +125,8 @@ int papers_main(const struct request *request)
 		held += results[i].holds;
 		json_array_append_new(list, describe(claim, &results[i]));
 	}
-	printf("\n%zu of %zu claims hold, %.0f %%.\n", held, claims_count,
-	       100.0 * (double)held / (double)claims_count);
+	printf("\n%zu of %zu claims hold, %.0f %%.\n", held, count,
+	       100.0 * (double)held / (double)count);
 	if (request->json != NULL)
 		write_result_file(json_pack(
 			"{s:i, s:s, s:{s:s, s:i, s:i}, s:o}", "schema", 1, "tool",
@@ -118,7 +141,8 @@ int papers_main(const struct request *request)
 int papers_sensitivity(const struct request *request)
 {
 	static const double factors[] = {0.7, 1.3};
-	struct claim_result *as_is = make_results(), *results = make_results();
+	struct claim_result *as_is = make_results(request);
+	struct claim_result *results = make_results(request);
 	struct variation variation = {request, NULL, 1};
 	const char *const *key;
 	size_t i, j;

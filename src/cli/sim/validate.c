@@ -42,12 +42,15 @@ void validate_machine(struct machine *m, const struct latencies *l)
 		"protocol = moesi\nsettle = 0\nbatch = 0\n"
 		"acknowledge = 0\nmigrate = 0\nbuffer = 32\n"
 		"fetches = 1\nloads = 0\nwindow = 0\nahead = 0\n"
-		"adjacent = 0\nhome = 0\npause = 0\nflush = 0\nhit = 1\nrmw = 1\n"
+		"foresee = 0\nadjacent = 0\nspread = 0\nhome = 0\npause = 0\nflush = "
+		"0\nhit = 1\nrmw = 1\n"
 		"core = 1\ncluster = 1\nsocket = 1\nremote = 1\n"
 		"memory = 1\ndirectory = 1\ninvalidate = 1\npoll = 1\n"
 		"look = 1\nstep = 1\n";
 	static const char *const ways[] = {"cluster", "socket", "remote", "memory"};
 	double way = l->transfer - l->load, work = LATENCIES_WORK * l->step;
+	unsigned at_once = (unsigned)fmin(round(l->transfer / l->loads),
+					  MACHINE_MAX_LOADS);
 	char error[ERROR_SIZE];
 	size_t i;
 
@@ -68,18 +71,20 @@ void validate_machine(struct machine *m, const struct latencies *l)
 	m->migrate = l->take < l->transfer / 2;
 	m->fetches = (unsigned)fmin(fmax(round(l->transfer / l->stores), 1),
 				    MACHINE_MAX_FETCHES);
+	/* Between two quartiles of what lies evenly in +-1 is 1. */
+	m->spread = (unsigned)fmin(round(100 * l->spread), MACHINE_MAX_SPREAD);
 	/* One way for the two of them, or two? */
 	m->ahead = l->behind - work < l->transfer * 3 / 2;
 	if (m->ahead) {
-		m->loads = (unsigned)fmin(round(l->transfer / l->loads),
-					  MACHINE_MAX_LOADS);
+		m->loads = at_once;
 		set_key(m, "window", work);
 	}
+	m->foresee = l->after < l->transfer * 3 / 2 ? at_once : 0;
 }
 
 void validate_prepare(struct request *request)
 {
-	static const struct latencies any = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+	static const struct latencies any = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0};
 
 	if (request->machine_name != NULL)
 		refuse("--machine: validate measures the machine that it is on; leave it "
@@ -105,10 +110,13 @@ static void print_machine(const struct latencies *l, const struct machine *m)
 	       "%.1f,\n"
 	       "load and read-modify-write of two %.1f, the reverse %.1f, pause %.1f, "
 	       "step %.2f\n"
-	       "machine: migrate %u, ahead %u, loads %u, fetches %u, invalidate %.2f\n\n",
+	       "machine: migrate %u, ahead %u, loads %u, fetches %u, foresee %u, spread "
+	       "%u, "
+	       "invalidate %.2f\n\n",
 	       l->transfer, l->load, l->forward, l->rmw, l->take, l->upgrade, l->loads,
 	       l->stores, l->behind, l->after, l->pause, l->step, m->migrate, m->ahead,
-	       m->loads, m->fetches, machine_time(m, "invalidate"));
+	       m->loads, m->fetches, m->foresee, m->spread,
+	       machine_time(m, "invalidate"));
 }
 
 static double error_of(const struct row *row)
@@ -155,9 +163,11 @@ static struct verdict print_rows(struct row *rows, size_t count)
 
 static json_t *describe_machine(const struct machine *m)
 {
-	json_t *keys = json_pack("{s:i, s:i, s:i, s:i, s:i}", "migrate", (int)m->migrate,
-				 "ahead", (int)m->ahead, "buffer", (int)m->buffer,
-				 "fetches", (int)m->fetches, "loads", (int)m->loads);
+	json_t *keys = json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "migrate",
+				 (int)m->migrate, "ahead", (int)m->ahead, "buffer",
+				 (int)m->buffer, "fetches", (int)m->fetches, "loads",
+				 (int)m->loads, "foresee", (int)m->foresee, "spread",
+				 (int)m->spread);
 	const char *const *key;
 
 	for (key = machine_times(); *key != NULL; key++)
@@ -167,11 +177,12 @@ static json_t *describe_machine(const struct machine *m)
 
 static json_t *describe_latencies(const struct latencies *l)
 {
-	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}",
-			 "load", l->load, "forward", l->forward, "rmw", l->rmw, "pause",
-			 l->pause, "step", l->step, "transfer", l->transfer, "take",
-			 l->take, "upgrade", l->upgrade, "loads", l->loads, "stores",
-			 l->stores, "behind", l->behind, "after", l->after);
+	return json_pack(
+		"{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}",
+		"load", l->load, "forward", l->forward, "rmw", l->rmw, "pause", l->pause,
+		"step", l->step, "transfer", l->transfer, "take", l->take, "upgrade",
+		l->upgrade, "loads", l->loads, "stores", l->stores, "behind", l->behind,
+		"after", l->after, "spread", l->spread);
 }
 
 static json_t *describe_row(const struct row *row)
