@@ -161,6 +161,7 @@ static double evaluate(struct table *table, const struct claim *claim)
 	case CLAIM_FALLS:
 		return steepest(table, claim);
 	case CLAIM_MISSES:
+	case CLAIM_NO_MORE:
 		return look_up(table, claim, subject, first, THREADS_AT_HOME)->misses;
 	case CLAIM_REMOTE:
 		return look_up(table, claim, subject, first, THREADS_AT_HOME)
@@ -200,6 +201,7 @@ static bool holds(const struct claim *claim, double simulated)
 		return fabs(simulated - claim->expected) <= margin;
 	case CLAIM_MISSES:
 		return fabs(simulated - claim->expected) <= claim->tolerance;
+	case CLAIM_NO_MORE:
 	case CLAIM_REMOTE:
 		return simulated <= claim->expected + claim->tolerance;
 	}

@@ -9,13 +9,14 @@
 #include <sim/coherence/workload.h>
 
 enum claim_kind {
-	CLAIM_LEAST,  /* the subject's rate, times that of any of the others, at least */
-	CLAIM_MOST,   /* ... at most */
-	CLAIM_RATIO,  /* ... about */
-	CLAIM_RISES,  /* the last number's rate, times the first's, at least */
-	CLAIM_FALLS,  /* any number's rate, times the one before, at most */
-	CLAIM_MISSES, /* misses in an episode, about */
-	CLAIM_REMOTE, /* misses settled by a home on another node, at most */
+	CLAIM_LEAST,   /* the subject's rate, times that of any of the others, at least */
+	CLAIM_MOST,    /* ... at most */
+	CLAIM_RATIO,   /* ... about */
+	CLAIM_RISES,   /* the last number's rate, times the first's, at least */
+	CLAIM_FALLS,   /* any number's rate, times the one before, at most */
+	CLAIM_MISSES,  /* misses in an episode, about */
+	CLAIM_NO_MORE, /* ... at most */
+	CLAIM_REMOTE,  /* misses settled by a home on another node, at most */
 	CLAIM_MISSES_RATIO, /* misses of the last number, times the first's, about */
 	CLAIM_FEWER,	    /* misses, times those of the other, at most */
 	CLAIM_RATE,	    /* million episodes a second, about */

@@ -100,20 +100,6 @@ struct cpu {
 	uint16_t number, cache, cluster, node;
 	bool finished;
 
-	struct request requests[REQUESTS];
-	uint64_t value; /* what a read found */
-	struct store buffer[BUFFER];
-	unsigned oldest, stores;
-	bool draining;	     /* waits for the buffer to be empty */
-	bool loading;	     /* waits for all loads */
-	bool prefetching;    /* ADJACENT is under way */
-	unsigned char loads; /* LOAD + i is under way: bit i */
-	uint64_t work;	     /* to be done when they are */
-	struct step trail[TRAIL];
-	unsigned steps;
-	uint16_t foreseen; /* FORESEEN + i is under way: bit i */
-	int expected;	   /* the one of these that it waits for, or NOBODY */
-
 	/* The wait. */
 	struct line *line;
 	const uint64_t *word;
@@ -123,10 +109,26 @@ struct cpu {
 	uint64_t until, to, deadline;
 	uint64_t data_at; /* when the last copy arrived */
 
+	uint64_t value; /* what a read found */
+	unsigned oldest, stores;
+	bool draining;	     /* waits for the buffer to be empty */
+	bool loading;	     /* waits for all loads */
+	bool prefetching;    /* ADJACENT is under way */
+	unsigned char loads; /* LOAD + i is under way: bit i */
+	uint64_t work;	     /* to be done when they are */
+	unsigned steps;
+	uint16_t foreseen; /* FORESEEN + i is under way: bit i */
+	int expected;	   /* the one of these that it waits for, or NOBODY */
+
 	/* The sleep. */
 	const uint64_t *sleeps_on;
 	uint64_t sleep_ends;
 	bool woken;
+
+	/* Last, so that the rest is on few lines: hundreds of these are gone through. */
+	struct request requests[REQUESTS];
+	struct store buffer[BUFFER];
+	struct step trail[TRAIL];
 };
 
 enum event_kind {

@@ -78,6 +78,7 @@ static const char *sign(const struct claim *claim)
 		return ">=";
 	case CLAIM_MOST:
 	case CLAIM_FALLS:
+	case CLAIM_NO_MORE:
 	case CLAIM_REMOTE:
 	case CLAIM_FEWER:
 		return "<=";
