@@ -62,8 +62,11 @@ enum {
 	LOAD = DRAIN + MACHINE_MAX_FETCHES,
 	ADJACENT = LOAD + MACHINE_MAX_LOADS,
 	FORESEEN,
-	REQUESTS = FORESEEN + MACHINE_MAX_FORESEEN
+	REQUESTS = 32 /* a power of 2, for numbers are taken apart all the time */
 };
+_Static_assert((int)FORESEEN + (int)MACHINE_MAX_FORESEEN <= (int)REQUESTS &&
+		       MACHINE_MAX_CPUS * REQUESTS - 1 <= INT16_MAX,
+	       "there is room for all, and for their numbers");
 
 struct request {
 	struct line *line;

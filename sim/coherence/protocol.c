@@ -29,7 +29,8 @@ static bool settled_in_cluster(struct coherence *c, const struct line *line,
 
 	if (!c->m.settle)
 		return false;
-	for (i = 0; i < c->words; i++) {
+	/* Until it is known: this is asked twice for every request. */
+	for (i = 0; i < c->words && !(inside && !write) && !(outside && write); i++) {
 		inside |= (line->copies[i] & ours[i]) != 0;
 		outside |= (line->copies[i] & ~ours[i]) != 0;
 	}
