@@ -50,7 +50,7 @@ int64_t pawl_counter_sum(struct pawl_counter *c);
  */
 bool pawl_counter_exact(struct pawl_counter *c, uint64_t ns, int64_t *sum);
 
-/* Slow paths of add: where a sequence has failed; on the shared side. */
+/* Slow paths of add: where a sequence has failed, and of ATOMIC; on the shared side. */
 void pawl_counter_add_slow_(struct pawl_counter *c, uint64_t n)
 	__attribute__((cold, noinline));
 void pawl_counter_add_shared_(struct pawl_counter *c, uint64_t n)
@@ -64,37 +64,27 @@ void pawl_counter_add_shared_(struct pawl_counter *c, uint64_t n)
 /* Async-signal-safe, as pawl_counter_sum is, also as a thread's first use of this library. */
 PAWL_FAST_ void pawl_counter_add(struct pawl_counter *c, int64_t n)
 {
-	uint64_t place = pawl_sequence_place_();
+	struct pawl_lease_handle *h;
 	struct pawl_counter_shard *s;
 
-	if (__builtin_expect(pawl_sequence_add_(place, &c->shards.own, (uint64_t)n),
+	if (__builtin_expect(pawl_sequence_add_(pawl_sequence_place_(), &c->shards.own,
+						(uint64_t)n),
 			     true))
 		return;
-	/* Relaxed, here and below: the lease, or the swap, sees to it that no addition
-	 * is lost; sums promise no more. */
-	if (!c->shards.leased) {
-		uint64_t seen;
-
-		s = (struct pawl_counter_shard *)pawl_shards_shared(&c->shards);
-		/* Relaxed, both: as above. */
-		seen = pawl_load_relaxed(&s->value);
-		if (pawl_cas_relaxed(&s->value, seen, seen + (uint64_t)n))
-			return;
-		pawl_counter_add_shared_(c, (uint64_t)n);
-	} else if (PAWL_SEQUENCES) {
+	if (PAWL_SEQUENCES || !c->shards.leased) {
 		pawl_counter_add_slow_(c, (uint64_t)n);
-	} else {
-		struct pawl_lease_handle *h = pawl_lease_self();
-
-		s = (struct pawl_counter_shard *)pawl_shards_enter(&c->shards, h);
-		if (__builtin_expect(s == NULL, false)) {
-			pawl_counter_add_shared_(c, (uint64_t)n);
-			return;
-		}
-		/* Relaxed, both: as above. */
-		pawl_store_relaxed(&s->value, pawl_load_relaxed(&s->value) + (uint64_t)n);
-		pawl_shards_exit(&c->shards, &s->base, h);
+		return;
 	}
+	h = pawl_lease_self();
+	s = (struct pawl_counter_shard *)pawl_shards_enter(&c->shards, h);
+	if (__builtin_expect(s == NULL, false)) {
+		pawl_counter_add_shared_(c, (uint64_t)n);
+		return;
+	}
+	/* Relaxed, both: the lease sees to it that no addition is lost; sums promise no
+	 * more. */
+	pawl_store_relaxed(&s->value, pawl_load_relaxed(&s->value) + (uint64_t)n);
+	pawl_shards_exit(&c->shards, &s->base, h);
 }
 
 #endif /* PAWL_COUNTER_H */

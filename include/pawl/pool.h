@@ -72,7 +72,7 @@ PAWL_FAST_ void *pawl_pool_get(struct pawl_pool *pool)
 
 	if (!PAWL_SEQUENCES && pool->unit == PAWL_POOL_UNIT)
 		slot = pawl_slots_get_leased_(&pool->slots);
-	if (__builtin_expect(slot != PAWL_SLOTS_NONE, true))
+	if (__builtin_expect((uint32_t)slot != PAWL_SLOTS_NONE, true))
 		return pool->objects + slot * PAWL_POOL_UNIT;
 	return pawl_pool_get_otherwise_(pool);
 }
