@@ -42,7 +42,7 @@
  *            happens before the next one.
  * Lifetime   [R] is unlock's last access to *m; what follows uses its address.
  *            due is read before. A grant touches the bucket and the head.
- * Checked    tests/locks/mutex.c; pawl check mutex; mutants A, R, I2, I3, I4.
+ * Checked    tests/locks/mutex.c; pawl check mutex; mutants A, R, I3, I4.
  */
 #ifndef PAWL_MUTEX_H
 #define PAWL_MUTEX_H
