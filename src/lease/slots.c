@@ -292,8 +292,9 @@ static bool pop(struct pawl_slots *a, uint32_t *slot)
 		*slot = (uint32_t)(top - 1);
 		/* Relaxed: [G] shows it, if the swap succeeds; else it is not used. */
 		below = pawl_load_relaxed(&a->links[*slot]);
-		if (pawl_cas_acquire(
-			    &s->state, head, /* [G] */
+		/* Relaxed: every head has a tag of its own, so [G] has read this one. */
+		if (pawl_cas_relaxed(
+			    &s->state, head,
 			    ((head - PAWL_SLOTS_ONE + PAWL_SLOTS_TAG) & ~PAWL_SLOTS_TOP) |
 				    below)) {
 			pawl_note_acquired(&s->state);
