@@ -61,30 +61,34 @@ void pawl_counter_add_shared_(struct pawl_counter *c, uint64_t n)
 }
 #endif
 
-/* Async-signal-safe, as pawl_counter_sum is, also as a thread's first use of this library. */
-PAWL_FAST_ void pawl_counter_add(struct pawl_counter *c, int64_t n)
+/* LEASED, by a lease. */
+static inline void pawl_counter_add_leased_(struct pawl_counter *c, uint64_t n)
 {
-	struct pawl_lease_handle *h;
-	struct pawl_counter_shard *s;
+	struct pawl_lease_handle *h = pawl_lease_self();
+	struct pawl_counter_shard *s = (struct pawl_counter_shard *)pawl_shards_enter(
+		&c->shards, h);
 
-	if (__builtin_expect(pawl_sequence_add_(pawl_sequence_place_(), &c->shards.own,
-						(uint64_t)n),
-			     true))
-		return;
-	if (PAWL_SEQUENCES || !c->shards.leased) {
-		pawl_counter_add_slow_(c, (uint64_t)n);
-		return;
-	}
-	h = pawl_lease_self();
-	s = (struct pawl_counter_shard *)pawl_shards_enter(&c->shards, h);
 	if (__builtin_expect(s == NULL, false)) {
-		pawl_counter_add_shared_(c, (uint64_t)n);
+		pawl_counter_add_shared_(c, n);
 		return;
 	}
 	/* Relaxed, both: the lease sees to it that no addition is lost; sums promise no
 	 * more. */
-	pawl_store_relaxed(&s->value, pawl_load_relaxed(&s->value) + (uint64_t)n);
+	pawl_store_relaxed(&s->value, pawl_load_relaxed(&s->value) + n);
 	pawl_shards_exit(&c->shards, &s->base, h);
+}
+
+/* Async-signal-safe, as pawl_counter_sum is, also as a thread's first use of this library. */
+PAWL_FAST_ void pawl_counter_add(struct pawl_counter *c, int64_t n)
+{
+	if (__builtin_expect(pawl_sequence_add_(pawl_sequence_place_(), &c->shards.own,
+						(uint64_t)n),
+			     true))
+		return;
+	if (PAWL_SEQUENCES || !c->shards.leased)
+		pawl_counter_add_slow_(c, (uint64_t)n);
+	else
+		pawl_counter_add_leased_(c, (uint64_t)n);
 }
 
 #endif /* PAWL_COUNTER_H */

@@ -18,7 +18,7 @@
 enum { ROUNDS = 300, PATIENCE_S = 60 };
 
 static struct arena {
-	__attribute__((aligned(128))) char lock[256];
+	__attribute__((aligned(128))) char lock[8192];
 	long count;
 	const struct side_lock *theirs;
 	pid_t thread;
