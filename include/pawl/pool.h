@@ -67,14 +67,14 @@ void pawl_pool_put_otherwise_(struct pawl_pool *pool, void *object)
  * pawl_slots_get for who counts as holding one. */
 PAWL_FAST_ void *pawl_pool_get(struct pawl_pool *pool)
 {
-	uint64_t slot = pawl_sequence_pop_(pawl_sequence_place_(),
-					   &pool->slots.shards.own);
+	bool leased = !PAWL_SEQUENCES && pool->unit == PAWL_POOL_UNIT;
+	uint64_t slot = leased ? pawl_slots_get_leased_(&pool->slots)
+			       : pawl_sequence_pop_(pawl_sequence_place_(),
+						    &pool->slots.shards.own);
 
-	if (!PAWL_SEQUENCES && pool->unit == PAWL_POOL_UNIT)
-		slot = pawl_slots_get_leased_(&pool->slots);
 	if (__builtin_expect((uint32_t)slot != PAWL_SLOTS_NONE, true))
 		return pool->objects + slot * PAWL_POOL_UNIT;
-	return pawl_pool_get_otherwise_(pool);
+	return leased ? NULL : pawl_pool_get_otherwise_(pool);
 }
 
 /* The caller got the object from this pool, and no longer has it afterwards. */

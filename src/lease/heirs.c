@@ -50,6 +50,7 @@ static void keep_sequences_out(void)
 		for (i = 0; i < pawl_shards_used(&heir->slots->shards); i++)
 			pawl_lease_unshare(
 				&pawl_shards_own(&heir->slots->shards, i)->lease);
+	/* [H] of lease/mode.c: who begins a sequence later sees that it is nobody's. */
 	if (pawl_lease_barrier_all())
 		return;
 	for (until = pawl_os_now() + SEQUENCE_NS; pawl_os_now() < until;)

@@ -227,6 +227,35 @@ static void objects_of_all_sizes_are_apart(void **state)
 	each_kind(objects_do_not_overlap);
 }
 
+/* So large that slots are numbers, and sequences are not used. */
+static void objects_of_a_large_pool_are_apart(void **state)
+{
+	const struct pawl_pool_plan plan = {.size = 1 << 20, .limit = 40000};
+	struct pawl_pool pool;
+	char *objects[200];
+	size_t i, round;
+
+	(void)state;
+	if (pawl_pool_create(&pool, &plan) != 0)
+		skip_because("there is no room for 40 GiB here");
+	assert_int_equal(pool.unit, plan.size);
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < 200; i++) {
+			objects[i] = pawl_pool_get(&pool);
+			assert_non_null(objects[i]);
+			assert_int_equal((objects[i] - pool.objects) % (1 << 20), 0);
+			*(char **)(void *)objects[i] = objects[i];
+		}
+		for (i = 0; i < 200; i++) {
+			assert_ptr_equal(*(char **)(void *)objects[i], objects[i]);
+			*(char **)(void *)objects[i] = NULL;
+			pawl_pool_put(&pool, objects[i]);
+		}
+	}
+	assert_true(pawl_slots_peak(&pool.slots) <= 320);
+	pawl_pool_destroy(&pool);
+}
+
 static void sleep_ms(long ms)
 {
 	const struct timespec t = {0, ms * 1000000};
@@ -366,6 +395,7 @@ int main(void)
 		cmocka_unit_test(limits_that_cannot_be_are_refused),
 		cmocka_unit_test(no_id_hides_from_a_thread_that_needs_it),
 		cmocka_unit_test(objects_of_all_sizes_are_apart),
+		cmocka_unit_test(objects_of_a_large_pool_are_apart),
 		cmocka_unit_test(idle_memory_goes_back),
 		cmocka_unit_test(type_stable_objects_stay_as_they_were),
 		cmocka_unit_test(no_addition_is_lost),
