@@ -85,14 +85,8 @@ static void jump(void)
 
 static void lock_or_jump(int (*lock)(pthread_rwlock_t *, const struct timespec *))
 {
-	struct timespec time;
+	const struct timespec time = stage_in(CLOCK_REALTIME, LONG_NS);
 
-	clock_gettime(CLOCK_REALTIME, &time);
-	time.tv_nsec += LONG_NS;
-	if (time.tv_nsec >= 1000000000) {
-		time.tv_nsec -= 1000000000;
-		time.tv_sec++;
-	}
 	if (sigsetjmp(way_out, 1) != 0)
 		return;
 	armed = true;

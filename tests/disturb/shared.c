@@ -68,19 +68,6 @@ static void pass(void)
 	write_if(settle(pawl_shared_mutex_lock(region, MUTEX)));
 }
 
-static struct timespec soon(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	time.tv_nsec += SOON_NS;
-	if (time.tv_nsec >= 1000000000) {
-		time.tv_nsec -= 1000000000;
-		time.tv_sec++;
-	}
-	return time;
-}
-
 /* The partner: whatever became of the victim, the mutex can be had, and is free
  * afterwards. */
 static void end(void)
@@ -136,7 +123,7 @@ static void use(void)
 
 static void pass_in_time(void)
 {
-	struct timespec time = soon();
+	struct timespec time = stage_in(CLOCK_MONOTONIC, SOON_NS);
 
 	write_if(settle(
 		pawl_shared_mutex_timedlock(region, MUTEX, CLOCK_MONOTONIC, &time)));

@@ -84,6 +84,18 @@ void stage_nap(void)
 	syscall(SYS_futex, &nobody, FUTEX_WAIT, 0, &nap, NULL, 0);
 }
 
+struct timespec stage_in(clockid_t clock, long ns)
+{
+	const long second = 1000000000;
+	struct timespec time;
+
+	clock_gettime(clock, &time);
+	time.tv_nsec += ns;
+	time.tv_sec += time.tv_nsec / second;
+	time.tv_nsec %= second;
+	return time;
+}
+
 static void *run(void *function)
 {
 	void (**run)(void) = function;

@@ -9,6 +9,7 @@
 #include "page.h"
 
 #include <stdbool.h>
+#include <time.h>
 
 /*
  * In the order in which they are called; each may be NULL but victim. `hold`, `let_go`,
@@ -59,6 +60,9 @@ void stage_await_over(void);
 /* For partners that look out for something themselves. */
 bool stage_is_over(void);
 void stage_nap(void);
+
+/* A time by that clock, less than a second ahead. */
+struct timespec stage_in(clockid_t clock, long ns);
 
 /* Runs a function in a second thread, and the same in this one; returns when both
  * are done. */

@@ -40,19 +40,6 @@ static void check(void)
 	unlock(&m);
 }
 
-static struct timespec soon(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_REALTIME, &time);
-	time.tv_nsec += SOON_NS;
-	if (time.tv_nsec >= 1000000000) {
-		time.tv_nsec -= 1000000000;
-		time.tv_sec++;
-	}
-	return time;
-}
-
 /* The service. */
 
 static void hold(void)
@@ -136,7 +123,7 @@ static void leave(void)
 
 static void take_in_time(void)
 {
-	struct timespec time = soon();
+	struct timespec time = stage_in(CLOCK_REALTIME, SOON_NS);
 
 	outcome = lock_until(&m, &time);
 }
@@ -167,7 +154,7 @@ static void await_flag(void)
 
 static void await_flag_in_time(void)
 {
-	struct timespec time = soon();
+	struct timespec time = stage_in(CLOCK_REALTIME, SOON_NS);
 
 	while (flag == 0 && outcome == 0)
 		outcome = wait_until(&c, &m, &time);
