@@ -158,6 +158,28 @@ static void write_later(void)
 	write_once();
 }
 
+/* Reads until another thread has read, too. */
+static void read_until_joined(void)
+{
+	pawl_rwlock_read_lock(&room->l);
+	sim_store(&room->asked, 1, SIM_RELEASE);
+	sim_await(SIM_AWAIT_EQ, &room->asked, 2, 0, SIM_ACQUIRE);
+	pawl_rwlock_read_unlock(&room->l);
+}
+
+static void write_in_time_later(void)
+{
+	sim_await(SIM_AWAIT_NE, &room->asked, 0, 0, SIM_ACQUIRE);
+	write_in_time();
+}
+
+static void join_readers(void)
+{
+	sim_await(SIM_AWAIT_NE, &room->asked, 0, 0, SIM_ACQUIRE);
+	read_once();
+	sim_store(&room->asked, 2, SIM_RELEASE);
+}
+
 /* One that is read in the slot where the first one is announced. */
 static struct pawl_rwlock *neighbour(void)
 {
@@ -302,6 +324,12 @@ static void writer_gives_up(void *argument, int thread)
 	act(thread, write_in_time, read_once, write_once);
 }
 
+static void writer_leaves(void *argument, int thread)
+{
+	(void)argument;
+	act(thread, read_until_joined, write_in_time_later, join_readers);
+}
+
 static void reader_gives_up(void *argument, int thread)
 {
 	(void)argument;
@@ -408,6 +436,8 @@ const struct scenario rwlock_scenarios[] = {
 	 writer_gives_up, finished, 0, false, false},
 	{"counted-timed", "the same, counted", 2, 2, 1, 1, always, passes, counted,
 	 writer_gives_up, finished, 0, false, false},
+	{"writer-leaves", "a writer gives up, and a reader behind it joins one inside", 3,
+	 3, 1, 1, always, passes, gated, writer_leaves, finished, 0, false, false},
 	{"reader-timed", "a reader that may give up, a writer", 2, 2, 1, 1, always,
 	 passes, gated, reader_gives_up, finished, 0, false, false},
 	{"exit", "a reader goes away after its unlock", 2, 2, 1, 1, always, passes,

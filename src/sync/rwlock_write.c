@@ -250,14 +250,40 @@ static int drain_or_leave(struct pawl_rwlock *l, const struct pawl_deadline *dea
 	return error;
 }
 
+/* Wakes all that wait at that address in a bucket. */
+static void wake_all(struct pawl_bucket *bucket, const volatile void *whom)
+{
+	struct pawl_sleeper *sleeper;
+
+	if (!pawl_parked_really(bucket))
+		return;
+	pawl_bucket_lock(bucket);
+	/* Who is woken stays in the list until it has this lock. */
+	for (sleeper = pawl_bucket_find(bucket->first, whom); sleeper != NULL;
+	     sleeper = pawl_bucket_find(sleeper->next, whom))
+		if (pawl_sleeper_tell(sleeper, SLEEPER_WOKEN)) /* [V] P3 */
+			pawl_os_wake(&sleeper->state);
+	pawl_bucket_unlock(bucket);
+}
+
+/* A writer gave up its wait for the gate. Queued readers that would not pass it may join the
+ * reader that has the gate, and nothing else tells them so. */
+static void wake_line(const struct pawl_rwlock *l)
+{
+	wake_all(pawl_bucket_of_(&l->gate), line_of(l));
+}
+
 /* The wait for the gate is abandoned, perhaps when it has just come to its end. */
 static void abandon_gate(struct pawl_sleeper *me)
 {
+	struct pawl_rwlock *l = lock_of(me->mutex, offsetof(struct pawl_rwlock, gate));
+
 	(void)pawl_mutex_leave_queue(me);
 	/* Relaxed: nobody else stores this value. */
-	if (pawl_load_relaxed(&me->mutex->word) == me->identity)
-		pawl_rwlock_leave_gate(
-			lock_of(me->mutex, offsetof(struct pawl_rwlock, gate)));
+	if (pawl_load_relaxed(&l->gate.word) == me->identity)
+		pawl_rwlock_leave_gate(l);
+	else
+		wake_line(l);
 }
 
 /* Waits until it writes: 0, or ETIMEDOUT. */
@@ -267,8 +293,10 @@ static int write_by(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
 
 	do {
 		error = pawl_mutex_await(&l->gate, deadline, abandon_gate);
-		if (error != 0)
+		if (error != 0) {
+			wake_line(l);
 			return error;
+		}
 		pawl_full_fence(); /* [G] */
 		error = drain_or_leave(l, deadline);
 		pawl_jumps_allow();
@@ -367,22 +395,6 @@ void pawl_rwlock_write_end_(struct pawl_rwlock *l)
 		pawl_fetch_add_relaxed(&l->word, PAWL_RWLOCK_WRITTEN);
 	if ((word & PAWL_RWLOCK_WAITING) != 0)
 		pawl_rwlock_let_in_(l);
-}
-
-/* Wakes all that wait at that address in a bucket. */
-static void wake_all(struct pawl_bucket *bucket, const volatile void *whom)
-{
-	struct pawl_sleeper *sleeper;
-
-	if (!pawl_parked_really(bucket))
-		return;
-	pawl_bucket_lock(bucket);
-	/* Who is woken stays in the list until it has this lock. */
-	for (sleeper = pawl_bucket_find(bucket->first, whom); sleeper != NULL;
-	     sleeper = pawl_bucket_find(sleeper->next, whom))
-		if (pawl_sleeper_tell(sleeper, SLEEPER_WOKEN)) /* [V] P3 */
-			pawl_os_wake(&sleeper->state);
-	pawl_bucket_unlock(bucket);
 }
 
 void pawl_rwlock_wake_writer_(const struct pawl_rwlock *l)

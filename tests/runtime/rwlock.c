@@ -303,6 +303,42 @@ static void a_queued_reader_is_let_in_by_the_writer_that_leaves(void **state)
 	watchdog(NULL);
 }
 
+static void *late_writer(void *argument)
+{
+	struct line *q = argument;
+	struct timespec then = in_ms(CLOCK_MONOTONIC, 300);
+
+	assert_int_equal(pawl_rwlock_write_timedlock(&q->l, CLOCK_MONOTONIC, &then),
+			 ETIMEDOUT);
+	return NULL;
+}
+
+/* While a reader is inside: the lock does not become free, and nothing else wakes them. */
+static void a_writer_that_gives_up_lets_queued_readers_join(void **state)
+{
+	enum form form;
+
+	(void)state;
+	watchdog("a writer that gives up");
+	for (form = GATED; form < FORMS; form++) {
+		struct line q = {.stop = {0}};
+		pthread_t reader, writer;
+
+		shape(&q.l, form);
+		pawl_rwlock_read_lock(&q.l);
+		assert_int_equal(pthread_create(&writer, NULL, late_writer, &q), 0);
+		while (pawl_load_acquire(&q.l.gate.due) == 0 &&
+		       (form == GATED || pawl_load_acquire(&q.l.gate.word) == 0))
+			breathe();
+		assert_int_equal(pthread_create(&reader, NULL, line_reader, &q), 0);
+		pthread_join(reader, NULL);
+		pthread_join(writer, NULL);
+		pawl_rwlock_read_unlock(&q.l);
+		assert_free(&q.l);
+	}
+	watchdog(NULL);
+}
+
 static void one_reader_gets_in_among_writers(void **state)
 {
 	enum { CROWD = 4, TIMES = 50 };
@@ -405,6 +441,7 @@ int main(void)
 		cmocka_unit_test(recursive_reading_does_not_wait_for_a_writer),
 		cmocka_unit_test(timed_waits_end_and_leave_nothing_behind),
 		cmocka_unit_test(a_queued_reader_is_let_in_by_the_writer_that_leaves),
+		cmocka_unit_test(a_writer_that_gives_up_lets_queued_readers_join),
 		cmocka_unit_test(one_reader_gets_in_among_writers),
 		cmocka_unit_test(a_writer_gets_in_among_readers_that_overlap),
 		cmocka_unit_test(a_bias_that_was_withdrawn_is_barred_for_a_while),
