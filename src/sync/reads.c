@@ -3,7 +3,9 @@
  * The records of what threads read: made in chunks that are never given back,
  * handed from threads that exit to threads that come.
  *
- * Order: [M] pairs with [N]: who sees that there is a record finds its chunk.
+ * Order: [M] pairs with [N]: a writer that sees that a record exists finds its chunk. Both are
+ * sequentially consistent for a fenced reader's first read, as [S] of pawl/rwlock.h is: a
+ * writer that withdrew the form before that reader looked at it sees the new record.
  */
 #include "sync/reads.h"
 #include "os/os.h"
@@ -29,7 +31,7 @@ static struct pawl_reads no_room = {
 
 struct pawl_reads *pawl_reads_at(unsigned i)
 {
-	uint64_t made = pawl_load_acquire(&table.made); /* [M] */
+	uint64_t made = pawl_load_seq_cst(&table.made); /* [M] */
 
 	return i < made ? &table.chunks[i / CHUNK][i % CHUNK] : NULL;
 }
@@ -48,7 +50,7 @@ static struct pawl_reads *make(void)
 		if (*chunk == NULL)
 			return NULL;
 	}
-	pawl_store_release(&table.made, made + 1); /* [N] */
+	pawl_store_seq_cst(&table.made, made + 1); /* [N] */
 	return &(*chunk)[made % CHUNK];
 }
 
