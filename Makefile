@@ -16,8 +16,11 @@ demo: deps-demo all ## compare all locks in a minute or so, and write report.htm
 	build/release/pawl sim --threads 1,2,4,8,16,32 --episodes 2000 --json build/demo-sim.json
 	build/release/pawl report build/demo-bench.json build/demo-sim.json -o report.html
 
-check: deps ## build and run every test: plain, sanitized, and the lint
-	scripts/check release asan-ubsan tsan
+check: deps ## build and run the tests, some also under sanitizers, and the lint: 10 minutes
+	scripts/check
+
+check-full: deps ## all tests, all of them under sanitizers too; skips what check has just run
+	scripts/check --full
 
 check-cross: deps-cross ## build and run the tests for aarch64 and riscv64, under qemu-user
 	scripts/cross-root aarch64 build/root-aarch64
@@ -88,4 +91,4 @@ clean: ## remove everything that was built
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' Makefile | expand -t 13
 
-.PHONY: all demo check check-cross bench sim verify mutate soak soak-leases soak-shared soak-disturb lint install deb deb-check deps deps-demo deps-cross clean help
+.PHONY: all demo check check-full check-cross bench sim verify mutate soak soak-leases soak-shared soak-disturb lint install deb deb-check deps deps-demo deps-cross clean help
