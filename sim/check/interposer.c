@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scenarios of the interposer: src/preload/mutex.c, cond.c and lock.c as they are, called
- * as programs call them. Every result is compared with what POSIX says and glibc does.
+ * Scenarios of the interposer: src/preload/mutex.c, cond.c, lock.c and rwlock.c as they are,
+ * called as programs call them. Every result is compared with what POSIX says and glibc does.
  */
-#include "interposer_calls.h"
+#include "interposer_rwlock.h"
 
 /* normal: locks in all ways. */
 static void come_in_time(void)
@@ -366,6 +366,14 @@ const struct scenario interposer_scenarios[] = {
 	    saw, SIGHT(LOCKED) | SIGHT(BUSY) | SIGHT(LATE) | SIGHT(BAD_TIME)),
 	TWO("ticket-forked", "the same after a fork", set_up_ticket, forked_thread, saw,
 	    SIGHT(LOCKED) | SIGHT(BUSY)),
+	TWO("rwlock-first", "the first calls on a read-write lock meet", set_up_rwlock,
+	    rwlock_first_thread, saw, SIGHT(LOCKED) | SIGHT(WRITTEN), .polls = true),
+	TWO("rwlock-try", "the same, and the reader does not wait", set_up_rwlock,
+	    rwlock_try_thread, saw, SIGHT(LOCKED) | SIGHT(WRITTEN) | SIGHT(BUSY)),
+	TWO("rwlock-shared", "the same of a lock between processes", set_up_rwlock,
+	    rwlock_shared_thread, all_left_to_glibc, SIGHT(LOCKED)),
+	THREE("rwlock-first-queued", "two writers and a reader meet so", set_up_rwlock,
+	      rwlock_queued_thread, saw, SIGHT(LOCKED) | SIGHT(BUSY)),
 	THREE("changed", "two wait with a mutex each, one broadcasts", set_up_changed,
 	      changed_thread, nobody_is_counted, SIGHT(TOLD), .sleep_sees = true),
 	THREE("passed-on-asleep", "one of two waiters is cancelled, one signalled",

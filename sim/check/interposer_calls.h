@@ -16,6 +16,7 @@ enum {
 	SAW_TOLD,
 	SAW_CANCELLED,
 	SAW_REFUSED,
+	SAW_WRITTEN,
 };
 
 static const char *const sight_names[] = {
@@ -28,6 +29,7 @@ static const char *const sight_names[] = {
 	[SAW_TOLD] = "a wait that is told",
 	[SAW_CANCELLED] = "a waiter that is cancelled",
 	[SAW_REFUSED] = "a wait that glibc refuses",
+	[SAW_WRITTEN] = "a reader behind a writer",
 };
 
 static const struct timespec soon = {.tv_sec = 1}, no_time = {.tv_nsec = 1000000000};

@@ -83,6 +83,31 @@
 #define profile_leaves		sim_preload_profile_leaves
 #define profile_left		sim_preload_profile_left
 #define profile_order		sim_preload_profile_order
+/* Read-write locks. */
+#define pthread_rwlock_init	   sim_pthread_rwlock_init
+#define pthread_rwlock_destroy	   sim_pthread_rwlock_destroy
+#define pthread_rwlock_rdlock	   sim_pthread_rwlock_rdlock
+#define pthread_rwlock_wrlock	   sim_pthread_rwlock_wrlock
+#define pthread_rwlock_tryrdlock   sim_pthread_rwlock_tryrdlock
+#define pthread_rwlock_trywrlock   sim_pthread_rwlock_trywrlock
+#define pthread_rwlock_timedrdlock sim_pthread_rwlock_timedrdlock
+#define pthread_rwlock_timedwrlock sim_pthread_rwlock_timedwrlock
+#define pthread_rwlock_clockrdlock sim_pthread_rwlock_clockrdlock
+#define pthread_rwlock_clockwrlock sim_pthread_rwlock_clockwrlock
+#define pthread_rwlock_unlock	   sim_pthread_rwlock_unlock
+#define __pthread_rwlock_init	   sim_old_pthread_rwlock_init
+#define __pthread_rwlock_destroy   sim_old_pthread_rwlock_destroy
+#define __pthread_rwlock_rdlock	   sim_old_pthread_rwlock_rdlock
+#define __pthread_rwlock_wrlock	   sim_old_pthread_rwlock_wrlock
+#define __pthread_rwlock_tryrdlock sim_old_pthread_rwlock_tryrdlock
+#define __pthread_rwlock_trywrlock sim_old_pthread_rwlock_trywrlock
+#define __pthread_rwlock_unlock	   sim_old_pthread_rwlock_unlock
+#define rwlock_choose		   sim_preload_rwlock_choose
+#define rwlock_plain_if		   sim_preload_rwlock_plain_if
+#define stats_read		   sim_preload_stats_read
+#define stats_written		   sim_preload_stats_written
+#define stats_rwlock_waiting	   sim_preload_stats_rwlock_waiting
+#define stats_rwlock_waited	   sim_preload_stats_rwlock_waited
 /* The linker's --wrap: what statistics add is left out. */
 #define __real_pawl_mutex_enqueue sim_mutex_enqueue
 #define __wrap_pawl_mutex_enqueue sim_preload_mutex_enqueue

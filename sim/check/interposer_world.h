@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The world of the scenarios in interposer.c: what the interposer's mutex.c, cond.c and
- * lock.c ask of its other files, of glibc and of the system.
+ * The model that the scenarios of interposer.c run in: what the interposer's mutex.c, cond.c,
+ * lock.c and rwlock.c ask of its other files, of glibc and of the system.
  *
  * The interposer has started, nobody counts and nobody makes a profile. A mutex that is
- * glibc's is one word; a condition variable of glibc's has nobody to tell. A thread that
+ * glibc's is one word; a condition variable of glibc's has nobody to tell; calls on a
+ * read-write lock of glibc's are counted. A thread that
  * may be cancelled is so, or not, before each of its writes and sleeps while that would
  * act at once, and in the end.
  */
@@ -14,13 +15,16 @@
 #include "interposer_names.h"
 #include "results.h"
 
-/* A constant here: see the definition. */
+/* Constants here: see the definitions. */
 #undef not_plain
-#define not_plain declared_not_plain
+#undef rwlock_plain_if
+#define not_plain	declared_not_plain
+#define rwlock_plain_if declared_rwlock_plain_if
 #include <preload/profile.h>
 #include <preload/record.h>
 #include <preload/stats.h>
 #undef not_plain
+#undef rwlock_plain_if
 
 #include <pawl/thread.h>
 #include <sleep/parking.h>
@@ -34,6 +38,7 @@ enum { THREADS = 3, PLACES = 8 };
 static struct world {
 	pthread_mutex_t mutex, second;
 	pthread_cond_t places[PLACES];
+	pthread_rwlock_t rwlock;
 	pawl_atomic64 not_yet_started; /* stays 0 */
 	pawl_atomic64 held;	       /* what a thread tells the others */
 	/* Plain, under the mutex. */
@@ -45,8 +50,10 @@ static pthread_cond_t *cond; /* one of the places */
 /* The interposer's other files. In memory that cannot be written, so that a look is no
  * step: nobody changes it any more. */
 extern const int sim_preload_not_plain;
+extern const uint64_t sim_preload_rwlock_plain_if;
 pawl_atomic64 *sim_preload_not_started;
 const int sim_preload_not_plain = 0;
+const uint64_t sim_preload_rwlock_plain_if = RWLOCK_OURS;
 ptrdiff_t identity_at;
 bool stats_on, profile_on, profile_orders;
 struct profile_file *profile_file;
@@ -97,6 +104,29 @@ void stats_waited(const struct mutex *m, uint64_t since)
 void stats_requeued(uint64_t time)
 {
 	(void)time;
+	never_asked_for();
+}
+
+void stats_read(void)
+{
+	never_asked_for();
+}
+
+void stats_written(void)
+{
+	never_asked_for();
+}
+
+uint64_t stats_rwlock_waiting(const void *rw, const void *site)
+{
+	(void)rw, (void)site;
+	never_asked_for();
+	return 0;
+}
+
+void stats_rwlock_waited(const void *rw, uint64_t since)
+{
+	(void)rw, (void)since;
 	never_asked_for();
 }
 
@@ -155,7 +185,7 @@ void node_put(struct pawl_node *node)
 /* glibc. */
 
 static bool theirs_refuses; /* its mutex to be unlocked */
-static int told_theirs;	    /* how often a condition variable of its own was */
+static int told_theirs;	    /* calls on its own condition variables and rwlocks */
 
 static pawl_atomic64 *word_of(pthread_mutex_t *mutex)
 {
@@ -195,6 +225,13 @@ OUTSIDE static int tell_theirs(pthread_cond_t *c)
 	return 0;
 }
 
+OUTSIDE static int call_theirs(pthread_rwlock_t *rwlock)
+{
+	(void)rwlock;
+	told_theirs++;
+	return 0;
+}
+
 const struct glibc *glibc(void)
 {
 	static const struct glibc functions = {
@@ -203,6 +240,9 @@ const struct glibc *glibc(void)
 		.mutex_destroy = destroy_theirs,
 		.cond_signal = tell_theirs,
 		.cond_broadcast = tell_theirs,
+		.rwlock_rdlock = call_theirs,
+		.rwlock_wrlock = call_theirs,
+		.rwlock_unlock = call_theirs,
 	};
 
 	return &functions;

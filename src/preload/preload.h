@@ -190,6 +190,11 @@ struct glibc {
 enum { NOT_PLAIN = 1 << 30, PROFILED = 1 << 29 };
 extern volatile int not_plain INTERNAL;
 
+/* The same of read-write locks: RWLOCK_OURS, the claim of a lock that is ours, once
+ * everything is ready and if they are not left to glibc; else a claim that no lock has. */
+enum { RWLOCK_OURS = 1, RWLOCK_NO_CLAIM = 3 };
+extern volatile uint64_t rwlock_plain_if INTERNAL;
+
 /* PAWL_VERBOSE asks for a line now and then. */
 extern bool verbose;
 
@@ -264,8 +269,7 @@ int mutex_resume(struct mutex *m, bool taken, const void *site);
 /* The queue of the lock that mutex_suspend would let go of, or NULL. */
 struct pawl_mutex *mutex_queue(struct mutex *m);
 
-/* rwlock.c: whose the read-write locks are; then, that everything is ready. */
+/* rwlock.c: whether the read-write locks are left to glibc. */
 void rwlock_choose(bool glibc);
-void rwlock_started(void);
 
 #endif /* PAWL_PRELOAD_H */

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pthread_rwlock_*: pawl_rwlock in glibc's object, if that was asked for.
+ * pthread_rwlock_*: pawl_rwlock in glibc's object, unless PAWL_RWLOCK says glibc.
  *
  *   bytes  glibc's names            ours
- *    0..31 __readers ... __shared   pawl_rwlock; glibc's, if owned is 0
+ *    0..31 __readers ... __shared   pawl_rwlock; glibc's, if it has claimed the lock
  *   32..39 __rwelision, __pad1      writer
- *   40..47 __pad2                   owned
+ *   40..47 __pad2                   claim
  *   48..51 __flags                  the same: the kind
  *
  * A lock between processes has __shared set from the start, perhaps by a process that
  * has no pawl, and is glibc's for its whole life. All others begin with zeroes, but
- * for __flags: whoever finds owned and __shared to be 0 sets owned before anything
- * else, and from then on __shared means nothing.
+ * for __flags. glibc neither reads nor writes __pad2 once a lock is initialised, so the
+ * first call on a lock decides there, by one compare-and-swap, whose the lock is.
+ *   C1  A thread touches the other bytes only after it has seen a claim.
+ *   C2  So a thread whose claim succeeds has read __shared as the initialiser left it;
+ *       one whose claim fails does not use what it has read, which may be gate.due.
+ *       Relaxed is enough: the claim is computed from what was read, and all later
+ *       writes to the lock depend on the claim.
  *
  * writer is the id of the thread that writes, 0 if none does: written by who has the
  * lock to write, and read by anybody. A thread finds its own id there if and only if
@@ -38,33 +43,26 @@
 struct rwlock {
 	struct pawl_rwlock plain;
 	volatile uint32_t writer;
-	volatile uint64_t owned; /* OWNED, or 0 */
+	pawl_atomic64 claim;
 };
 
-enum { OWNED = 1 };
+enum claim { UNCLAIMED, OURS = RWLOCK_OURS, GLIBCS };
 
 #define AT(member) offsetof(pthread_rwlock_t, __data.member)
 static_assert(sizeof(struct pawl_rwlock) <= AT(__shared) + sizeof(int),
 	      "a lock must fit");
 static_assert(_Alignof(struct rwlock) <= _Alignof(pthread_rwlock_t), "a lock must fit");
 static_assert(offsetof(struct rwlock, writer) >= AT(__shared) + sizeof(int) &&
-		      offsetof(struct rwlock, owned) == AT(__pad2),
+		      offsetof(struct rwlock, claim) == AT(__pad2),
 	      "initialisers write zeroes there");
+static_assert(offsetof(struct rwlock, plain.gate.due) + 4 == AT(__shared),
+	      "see is_made_shared()");
 
-/* OWNED once everything is ready, if the locks are ours and nobody counts; else a
- * value that owned never has. One comparison finds out that a fast path is right. */
-static volatile uint64_t plain_if = 2;
 static bool leave_to_glibc;
 
 void rwlock_choose(bool glibc)
 {
 	leave_to_glibc = glibc;
-}
-
-void rwlock_started(void)
-{
-	if (!leave_to_glibc && !stats_on && !profile_on)
-		plain_if = OWNED;
 }
 
 static struct rwlock *ours(pthread_rwlock_t *rwlock)
@@ -74,21 +72,38 @@ static struct rwlock *ours(pthread_rwlock_t *rwlock)
 
 static inline bool is_plain(const struct rwlock *rw)
 {
-	return likely(rw->owned == plain_if);
+	/* Relaxed: C2. */
+	return likely(pawl_load_relaxed(&rw->claim) == rwlock_plain_if);
 }
 
-/* If not, it is ours from now on. */
+/* Whether glibc's __shared is set, which is half of a word of ours. */
+static bool is_made_shared(const struct rwlock *rw)
+{
+	/* Relaxed: C2. */
+	const uint64_t due = pawl_load_relaxed(&rw->plain.gate.due);
+	uint32_t halves[2];
+
+	memcpy(halves, &due, sizeof(halves));
+	return halves[1] != 0;
+}
+
+/* Whose a lock is, from its first call on. */
 static bool is_foreign(pthread_rwlock_t *rwlock)
 {
+	struct rwlock *rw = ours(rwlock);
+	uint64_t claim;
+
 	start_if_first();
 	if (leave_to_glibc)
 		return true;
-	if (ours(rwlock)->owned == 0) {
-		if (rwlock->__data.__shared != 0)
-			return true;
-		ours(rwlock)->owned = OWNED;
+	claim = pawl_load_relaxed(&rw->claim); /* Relaxed: C2 */
+	if (claim == UNCLAIMED) {
+		claim = is_made_shared(rw) ? GLIBCS : OURS;
+		/* Relaxed: C2. */
+		if (!pawl_cas_relaxed(&rw->claim, UNCLAIMED, claim))
+			claim = pawl_load_relaxed(&rw->claim);
 	}
-	return false;
+	return claim == GLIBCS;
 }
 
 static inline bool is_mine(const struct rwlock *rw)

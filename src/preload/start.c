@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 volatile int not_plain = NOT_PLAIN;
+volatile uint64_t rwlock_plain_if = RWLOCK_NO_CLAIM;
 pawl_atomic64 not_started = {1};
 bool verbose;
 
@@ -101,12 +102,12 @@ void start(void)
 {
 	const char *asked = secure_getenv("PAWL_VERBOSE");
 	const struct lock_type *type = choose();
+	bool glibcs_rwlocks = leave_rwlocks(), first;
 	int saved = errno;
-	bool first;
 
 	verbose = asked != NULL && *asked == '1';
 	lock_choose(type);
-	rwlock_choose(leave_rwlocks());
+	rwlock_choose(glibcs_rwlocks);
 	identity_start();
 	pawl_jumps_expect();
 	stats_start(type->name, secure_getenv("PAWL_STATS"));
@@ -121,7 +122,8 @@ void start(void)
 	}
 	if (lock_is_default() && !stats_on)
 		not_plain = !profile_on ? 0 : profile_orders ? NOT_PLAIN : PROFILED;
-	rwlock_started();
+	if (!glibcs_rwlocks && !stats_on && !profile_on)
+		rwlock_plain_if = RWLOCK_OURS;
 	errno = saved;
 }
 

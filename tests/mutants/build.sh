@@ -30,7 +30,7 @@ guard) # beside what stands in for it
 	flags="$flags -Dsim_guard_unlock=sim_real_guard_unlock"
 	;;
 interposer)
-	sources="preload/cond preload/lock preload/mutex"
+	sources="preload/cond preload/lock preload/mutex preload/rwlock"
 	flags="$flags -include $root/sim/check/interposer_names.h"
 	case $(${CC:-cc} --version) in
 	*clang*) flags="$flags -mllvm -tsan-distinguish-volatile=1" ;;
