@@ -54,7 +54,7 @@ void pawl_hapax_forget_(void);
 
 /*
  * Queue node of mcs, clh, cna and cohort, and record of hapax. A thread keeps a list
- * of free ones, which its exit returns to the heap.
+ * of free ones, which its exit returns to the store of all threads.
  */
 struct pawl_node {
 	PAWL_SEQUESTER pawl_atomic64 next; /* who is behind us */
@@ -73,9 +73,9 @@ struct pawl_node {
 /* How many a thread keeps: it may release more locks than it takes. */
 enum { PAWL_NODES_KEPT = 64 };
 
-/* Returns a new node from the heap; ends the process if there is none. */
+/* Returns a node from the store; ends the process if there is no memory. */
 struct pawl_node *pawl_node_new_(void);
-/* Gives a node back to the heap. */
+/* Gives a node back to the store. */
 void pawl_node_free_(struct pawl_node *node);
 
 /* Ends a thread's dealings with pawl: waits for mailboxes that others still
@@ -99,7 +99,7 @@ static inline struct pawl_hapax_gone *pawl_hapax_gone_of_(const volatile void *l
 	return &gone[pawl_hash(pawl_address(lock), PAWL_GONE_BITS)];
 }
 
-/* Takes a node from this thread's list, or from the heap if that is empty. */
+/* Takes a node from this thread's list, or from the store if that is empty. */
 static inline struct pawl_node *pawl_node_get_(void)
 {
 	struct pawl_thread *self = pawl_self();
@@ -124,7 +124,7 @@ static inline uint32_t pawl_node_home_(struct pawl_node *node)
 }
 
 /*
- * Puts a node on this thread's list; or on the heap, if that is long already, or
+ * Puts a node on this thread's list; or into the store, if that is long already, or
  * if no exit of this thread will empty it: it has never taken a node, or is past
  * its exit.
  */

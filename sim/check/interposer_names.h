@@ -62,8 +62,6 @@
 #define start			sim_preload_start
 #define not_started		(*sim_preload_not_started)
 #define not_plain		sim_preload_not_plain
-#define node_get		sim_preload_node_get
-#define node_put		sim_preload_node_put
 #define identity_at		sim_preload_identity_at
 #define identity_ask		sim_preload_identity_ask
 #define stats_on		sim_preload_stats_on

@@ -172,16 +172,6 @@ void profile_order(const volatile void *lock, const void *site)
 	never_asked_for();
 }
 
-struct pawl_node *node_get(void)
-{
-	return pawl_node_new_();
-}
-
-void node_put(struct pawl_node *node)
-{
-	(void)node; /* a thread's own, and it does not get it again */
-}
-
 /* glibc. */
 
 static bool theirs_refuses; /* its mutex to be unlocked */

@@ -13,6 +13,7 @@
 #include "sleep/fences.h"
 #include "sleep/parking.h"
 #include "sync/debug.h"
+#include "sync/nodes.h"
 #include "sync/reads.h"
 
 #include <pawl/runtime.h>
@@ -33,6 +34,7 @@ IF_LINKED(pawl_fence_forget);
 IF_LINKED(pawl_park_forget);
 IF_LINKED(pawl_hapax_forget_);
 IF_LINKED(pawl_reads_forget);
+IF_LINKED(pawl_nodes_forget);
 IF_LINKED(pawl_debug_before_fork);
 IF_LINKED(pawl_debug_after_fork);
 IF_LINKED(pawl_lease_before_fork);
@@ -70,6 +72,7 @@ static const struct subsystem {
 	{"parking table", .child = pawl_park_forget},
 	{"hapax values", .child = draw_anew},
 	{"hapax waiters", .child = pawl_hapax_forget_},
+	{"nodes", .child = pawl_nodes_forget},
 	{"who reads", .child = pawl_reads_forget},
 	{"debug face", .before = pawl_debug_before_fork, .parent = pawl_debug_after_fork,
 	 .child = pawl_debug_after_fork},

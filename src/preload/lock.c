@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bare lock inside a mutex: pawl_mutex, or whatever lock was chosen.
+ * The bare lock inside a mutex: pawl_mutex, or whatever lock was chosen->
  *
- * pawl_mutex does all that is asked of it by itself. For the others three things
+ * pawl_mutex does all that is asked of it by itself. For the others two things
  * are added here.
  *
  * Time limits. A queue that hands ownership over cannot be left half way. So a
@@ -24,8 +24,6 @@
  *   E3  The unlock of a mutex that nobody holds does nothing, as with glibc: a
  *       queue would be out of step ever after.
  *
- * Queue nodes. Those of mcs come from preload/record.c, not from the heap.
- *
  * Order: who was handed the lock sees the section before, by [V] and [W] of sleep/park.c or
  * the bucket's lock. [F] pairs with [Z]: so does who takes a lock that was reset, whose own
  * acquire may have read another word than the last that was reset. [H] pairs with [F]:
@@ -37,7 +35,6 @@
 #include "sync/queues.h"
 #include "preload/stats.h"
 
-#include <pawl/mcs.h>
 #include <pawl/thread.h>
 
 #include <string.h>
@@ -49,59 +46,14 @@ enum {
 	FIRST_ERA = 1,	       /* of a process that is no child of a fork of ours */
 };
 
-/* The lock, if it is not the default; with the nodes of mcs replaced. */
-static struct lock_type chosen;
+static const struct lock_type *chosen;
 static bool is_default = true;
 static uint16_t era = FIRST_ERA;
 static pawl_atomic64 timed_waiters; /* of all mutexes */
 
-#define MCS(way, how)                                              \
-	static void mcs_acquire_##way(void *core, void *context)   \
-	{                                                          \
-		struct pawl_node *node = node_get();               \
-                                                                   \
-		pawl_mcs_acquire_node_(core, node, how);           \
-		((struct pawl_mcs_context *)context)->node = node; \
-	}                                                          \
-	static void mcs_release_##way(void *core, void *context)   \
-	{                                                          \
-		struct pawl_mcs_context *held = context;           \
-                                                                   \
-		pawl_mcs_release_node_(core, held->node, how);     \
-		node_put(held->node);                              \
-	}
-MCS(spin, PAWL_SPIN)
-MCS(park, PAWL_PARK)
-
-static bool mcs_try_acquire(void *core, void *context)
-{
-	struct pawl_mcs_core *l = core;
-	struct pawl_node *node;
-
-	/* Relaxed: spares a node; the compare-and-swap decides. */
-	if (pawl_load_relaxed(&l->tail) != 0)
-		return false;
-	node = node_get();
-	/* Relaxed: published by [T]. */
-	pawl_store_relaxed(&node->next, 0);
-	if (!pawl_cas_acq_rel(&l->tail, 0, pawl_address(node))) { /* [T] of mcs.h */
-		node_put(node);
-		return false;
-	}
-	((struct pawl_mcs_context *)context)->node = node;
-	return true;
-}
-
 void lock_choose(const struct lock_type *type)
 {
-	struct lock_type choice = *type; /* two threads may come at once */
-
-	if (strcmp(type->base, "mcs") == 0) {
-		choice.acquire = type->parks ? mcs_acquire_park : mcs_acquire_spin;
-		choice.release = type->parks ? mcs_release_park : mcs_release_spin;
-		choice.try_acquire = mcs_try_acquire;
-	}
-	chosen = choice;
+	chosen = type;
 	is_default = strcmp(type->base, "mutex") == 0;
 }
 
@@ -133,7 +85,7 @@ static void keep_context(struct mutex *m, const context_bytes context)
 {
 	memcpy(m->context_0, context, CONTEXT_PIECE);
 	memcpy(m->context_4, context + CONTEXT_PIECE, CONTEXT_PIECE);
-	if (chosen.context_size > 2 * CONTEXT_PIECE)
+	if (chosen->context_size > 2 * CONTEXT_PIECE)
 		memcpy(m->context_8, context + sizeof(m->context_8),
 		       sizeof(m->context_8));
 }
@@ -142,7 +94,7 @@ static void fetch_context(const struct mutex *m, context_bytes context)
 {
 	memcpy(context, m->context_0, CONTEXT_PIECE);
 	memcpy(context + CONTEXT_PIECE, m->context_4, CONTEXT_PIECE);
-	if (chosen.context_size > 2 * CONTEXT_PIECE)
+	if (chosen->context_size > 2 * CONTEXT_PIECE)
 		memcpy(context + sizeof(m->context_8), m->context_8,
 		       sizeof(m->context_8));
 }
@@ -167,11 +119,11 @@ static bool other_try(struct mutex *m)
 {
 	context_bytes context;
 
-	if (chosen.context_size == 0) {
-		if (!chosen.trylock(m->core))
+	if (chosen->context_size == 0) {
+		if (!chosen->trylock(m->core))
 			return false;
 	} else {
-		if (!chosen.try_acquire(m->core, context))
+		if (!chosen->try_acquire(m->core, context))
 			return false;
 		keep_context(m, context);
 	}
@@ -226,10 +178,10 @@ static void other_take(struct mutex *m)
 		return;
 	if (unlikely(era != FIRST_ERA))
 		pawl_acquire_fence(); /* [H] */
-	if (chosen.context_size == 0) {
-		chosen.lock(m->core);
+	if (chosen->context_size == 0) {
+		chosen->lock(m->core);
 	} else {
-		chosen.acquire(m->core, context);
+		chosen->acquire(m->core, context);
 		keep_context(m, context);
 	}
 	note_era(m);
@@ -303,7 +255,7 @@ static bool hand_over(struct mutex *m)
  * while somebody holds the lock, nobody gets in. */
 static void reset(struct mutex *m)
 {
-	size_t at = chosen.core_size != 0 ? chosen.core_size : chosen.size;
+	size_t at = chosen->core_size != 0 ? chosen->core_size : chosen->size;
 
 	do {
 		at -= sizeof(pawl_atomic64);
@@ -326,11 +278,11 @@ static void other_give(struct mutex *m)
 	    hand_over(m))
 		return;
 	m->era = 0;
-	if (chosen.context_size == 0) {
-		chosen.unlock(m->core);
+	if (chosen->context_size == 0) {
+		chosen->unlock(m->core);
 	} else {
 		fetch_context(m, context);
-		chosen.release(m->core, context);
+		chosen->release(m->core, context);
 	}
 }
 

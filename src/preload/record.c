@@ -16,7 +16,6 @@
 enum {
 	CHUNK = 64 * 1024, /* bytes asked of the system at once */
 	LOOKS = 4,	   /* records a newcomer looks at for one to take over */
-	NODES_KEPT = 32,   /* per thread; others go to the common list */
 };
 
 #define TLS __thread __attribute__((tls_model("initial-exec")))
@@ -29,7 +28,6 @@ static TLS struct record *mine;
 static struct pawl_mutex guard;
 static pawl_atomic64 list; /* struct record *, the first of all */
 static struct record *cursor;
-static struct pawl_node *common_nodes;
 static char *chunk, *chunk_end;
 
 static ptrdiff_t from_thread_pointer(const void *address)
@@ -136,67 +134,18 @@ struct record *my_record(void)
 	return mine;
 }
 
-static struct pawl_node *node_from_common(void)
-{
-	struct pawl_node *node;
-
-	pawl_mutex_lock(&guard);
-	node = common_nodes;
-	if (node != NULL)
-		common_nodes = node->free_next;
-	else
-		node = carve(sizeof(*node));
-	pawl_mutex_unlock(&guard);
-	return node;
-}
-
-struct pawl_node *node_get(void)
-{
-	struct record *record = my_record();
-	struct pawl_node *node = record->nodes;
-
-	if (unlikely(node == NULL))
-		return node_from_common();
-	record->nodes = node->free_next;
-	record->node_count--;
-	return node;
-}
-
-void node_put(struct pawl_node *node)
-{
-	struct record *record = my_record();
-
-	if (unlikely(record->node_count >= NODES_KEPT)) {
-		pawl_mutex_lock(&guard);
-		node->free_next = common_nodes;
-		common_nodes = node;
-		pawl_mutex_unlock(&guard);
-		return;
-	}
-	node->free_next = record->nodes;
-	record->nodes = node;
-	record->node_count++;
-}
-
 void records_forked(void)
 {
 	struct record *record;
 
 	/* Threads that are not here may have been half way through anything: the
-	 * guard, the two ends of the chunk, a list of nodes. The child leaves all
-	 * that where it is, and starts with what its one thread has. The list of
-	 * records is whole at every step. */
+	 * guard, the two ends of the chunk. The child leaves the chunk where it is. The
+	 * list of records is whole at every step. */
 	guard = (struct pawl_mutex)PAWL_MUTEX_INIT;
 	chunk = chunk_end = NULL;
-	common_nodes = NULL;
 	id = 0;
-	for (record = all_records(); record != NULL; record = record->next) {
+	for (record = all_records(); record != NULL; record = record->next)
 		memset(&record->counters, 0, sizeof(record->counters));
-		if (record != mine) {
-			record->nodes = NULL;
-			record->node_count = 0;
-		}
-	}
 	if (mine != NULL)
 		mine->thread = my_id();
 }

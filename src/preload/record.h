@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the interposer knows about each thread beyond its thread-local storage:
- * counters, and queue nodes. Memory comes from the system directly, never from
+ * counters. Memory comes from the system directly, never from
  * the heap, whose locks may be what is being taken.
  *
  * No destructor tells us that a thread is gone: pthread keys are the program's,
@@ -36,9 +36,7 @@ struct counters {
 /* Written by its thread alone; the counters are read by others. */
 struct record {
 	PAWL_SEQUESTER struct counters counters;
-	struct pawl_node *nodes;	/* free ones */
 	struct profile_thread *profile; /* NULL: none */
-	unsigned node_count;		/* of these */
 	uint32_t thread;		/* id of the thread it belongs to */
 	struct record *next;		/* in the list of all, which only grows */
 };
@@ -76,10 +74,6 @@ struct record *my_record_if_any(void);
 
 /* The list of all records, for reading. */
 struct record *all_records(void);
-
-/* A queue node, and what becomes of it. */
-struct pawl_node *node_get(void);
-void node_put(struct pawl_node *node);
 
 /* In the child of a fork: the one thread there has a new id. Zeroes the counters
  * of all records, for what they count is the parent's to report. */

@@ -269,7 +269,7 @@ void await_arrival(const void *l, const struct image *before)
 	} while (memcmp(&now, before, sizeof(now)) == 0);
 }
 
-/* Counts nodes by standing between the library and its heap. */
+/* Counts nodes by standing between the locks and the store of nodes. */
 
 struct pawl_node *__real_pawl_node_new_(void);
 struct pawl_node *__wrap_pawl_node_new_(void);

@@ -2,14 +2,13 @@
 /*
  * A program with an allocator of its own, which gets ready at the first call: it
  * locks mutexes, registers fork handlers, and knows by a plain flag that it has
- * begun. Whoever allocates from inside that, or from inside any function of
- * pthread's mutexes, ends the process with a line.
+ * begun. Every later call locks a mutex, too. An allocation from inside that, or from inside
+ * any function of pthread's mutexes, ends the process with a line.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,18 +70,17 @@ static void get_ready(void)
 /* Nothing is ever given back. The size stands before what it is the size of. */
 static void *get(size_t alignment, size_t size)
 {
-	static int lock;
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	char *piece;
 
 	if (forbidden != NULL)
 		complain("allocates", forbidden);
 	if (state != 2)
 		get_ready();
-	while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE) != 0)
-		sched_yield();
+	pthread_mutex_lock(&lock);
 	piece = arena + 16 + alignment - (uintptr_t)(arena + 16) % alignment;
 	arena = piece + (size + 15) / 16 * 16;
-	__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&lock);
 	if (arena > arena_end)
 		complain("is used up", "the arena");
 	memcpy(piece - sizeof(size), &size, sizeof(size));

@@ -54,6 +54,7 @@ static void use_what_waits(unsigned dice)
 		pawl_hapax_unlock_as_(&all.hapax, PAWL_PARK);
 	pawl_mcs_lock_as_(&all.mcs, PAWL_PARK);
 	pawl_mcs_unlock_as_(&all.mcs, PAWL_PARK);
+	pawl_node_free_(pawl_node_new_());
 }
 
 static void use_leases(unsigned dice)
@@ -130,6 +131,7 @@ static int use_all(void)
 			return 2;
 		pawl_hapax_unlock(&hapax[i]);
 	}
+	pawl_node_free_(pawl_node_new_());
 	pawl_heavy_fence();
 	if (pawl_lease_seize(&l, h) != PAWL_LEASE_OK)
 		return 3;

@@ -169,6 +169,54 @@ static void a_thread_keeps_no_more_nodes_than_a_few(void **state)
 	assert_true(nodes_abroad() <= before + PAWL_NODES_KEPT);
 }
 
+static int by_address(const void *a, const void *b)
+{
+	uintptr_t left = (uintptr_t) * (struct pawl_node *const *)a,
+		  right = (uintptr_t) * (struct pawl_node *const *)b;
+
+	return (left > right) - (left < right);
+}
+
+enum { STORED = 500 };
+
+static void take_from_the_store(struct pawl_node *nodes[STORED])
+{
+	int i;
+
+	for (i = 0; i < STORED; i++)
+		nodes[i] = pawl_node_new_();
+	qsort(nodes, STORED, sizeof(*nodes), by_address);
+	for (i = 1; i < STORED; i++)
+		assert_true(pawl_address(nodes[i]) - pawl_address(nodes[i - 1]) >=
+			    sizeof(struct pawl_node));
+}
+
+static void *free_all(void *argument)
+{
+	struct pawl_node **nodes = argument;
+	int i;
+
+	for (i = 0; i < STORED; i++)
+		pawl_node_free_(nodes[i]);
+	return NULL;
+}
+
+/* The store gives each node to one thread, and asks the system for no more while it has
+ * some, whichever thread freed them. */
+static void nodes_in_the_store_are_used_again(void **state)
+{
+	struct pawl_node *first[STORED], *second[STORED];
+	struct crew crew = {.size = 0};
+
+	(void)state;
+	take_from_the_store(first);
+	crew_start(&crew, free_all, first);
+	crew_join(&crew);
+	take_from_the_store(second);
+	assert_memory_equal(first, second, sizeof(first));
+	free_all(second);
+}
+
 /* What a thread's storage looks like. */
 
 static void mailboxes_are_sequestered(void **state)
@@ -252,6 +300,7 @@ int main(void)
 		cmocka_unit_test(exit_frees_nodes_of_others),
 		cmocka_unit_test(a_thread_keeps_no_more_nodes_than_a_few),
 		cmocka_unit_test(exit_frees_nodes_of_a_thread_that_never_took_one),
+		cmocka_unit_test(nodes_in_the_store_are_used_again),
 		cmocka_unit_test(mailboxes_are_sequestered),
 		cmocka_unit_test(new_thread_starts_from_zero),
 		cmocka_unit_test(waiting_arrays_lie_apart),
