@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bare lock inside a mutex: pawl_mutex, or whatever lock was chosen->
+ * The bare lock inside a mutex: pawl_mutex, or another lock of the registry, if one was chosen.
  *
  * pawl_mutex does all that is asked of it by itself. For the others two things
  * are added here.
