@@ -60,7 +60,10 @@ extern "C" {
 /*
  * Creates a region in an empty file, or, if fd is -1, in an anonymous one, and
  * attaches it. The file remains the caller's to close. EINVAL: the shape makes
- * no sense, or is too large; EEXIST: the file is not empty.
+ * no sense, or is too large; EEXIST: the file is not empty, so if another process
+ * has just created a region in it, attach finds that. Waits while another process
+ * creates one in the same file or has a record lock (fcntl) on all of it. After
+ * an error, and after the death of a creator, a region can be created in the file.
  */
 int pawl_shared_create(struct pawl_shared **region, int fd,
 		       const struct pawl_shared_shape *shape);

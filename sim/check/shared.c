@@ -4,6 +4,7 @@
  * are. Part of the simulated world, like scenario.c.
  */
 #include "shared_calls.h"
+#include "shared_create.h"
 #include "shared_world.h"
 
 /* Inside, as told by `result`: looks around, works, and leaves. */
@@ -592,6 +593,7 @@ const struct scenario shared_scenarios[] = {
 	{"errors-fork", "one forks inside", 2, 2, 1, 1, always, passes,
 	 calls_three_agents, first_forks, calls_end,
 	 .sights = 1 << SAW_LOCKED | 1 << SAW_BUSY, .sight_names = sight_names},
+	CREATE_SCENARIOS,
 	{"errors-three", "as errors, and one tries", 3, 3, 1, 1, always, passes,
 	 calls_one_dies, others_ask_and_try, calls_end, .takes_hours = true},
 	{.name = NULL},

@@ -2,7 +2,7 @@
 /*
  * Scenarios of pawl/shared.h: src/shared/shared.c as it is, called as users call it.
  * Each thread is a process with one thread, unless it says otherwise; they see the
- * region at the same address. What is made of files, region.c, is not played.
+ * region at the same address. shared_create.h has what is done to files, region.c.
  *
  * Every call's result is compared with what the header says. Which results must come
  * up is part of a scenario, so that none passes because nothing happened.

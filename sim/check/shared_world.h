@@ -32,6 +32,9 @@ static struct world {
 	pawl_atomic64 dead[LIVES];
 	pawl_atomic64 held; /* thread 0 has it, and the others may come */
 	pawl_atomic64 work; /* written inside, to die before */
+	struct {
+		pawl_atomic64 size, lock, words[9];
+	} file; /* of shared_create.h */
 
 	/* Plain, under the mutex. */
 	uint64_t inside; /* who is, plus 1; left by one that dies there */
@@ -44,6 +47,7 @@ static struct region region;
 /* Of each thread, in this run; nobody else looks at it. */
 static struct {
 	bool mortal, born, dying;
+	bool locks_file;       /* whose lock ends with it */
 	unsigned deaths_known; /* a bit for each */
 	jmp_buf end;
 } lives[LIVES];
@@ -111,6 +115,8 @@ OUTSIDE static void perhaps_die(void)
 	    !sim_one_in(2))
 		return;
 	lives[me].dying = true;
+	if (lives[me].locks_file)
+		sim_store(&world->file.lock.raw, 0, SIM_RELEASE);
 	be_gone(me);
 	_longjmp(lives[me].end, 1);
 }
@@ -134,7 +140,7 @@ static void set_up_in(struct world *memory, unsigned mortals, unsigned agents)
 	};
 	for (t = 0; t < LIVES; t++) {
 		lives[t].mortal = mortals >> t & 1;
-		lives[t].born = lives[t].dying = false;
+		lives[t].born = lives[t].dying = lives[t].locks_file = false;
 		lives[t].deaths_known = 0;
 	}
 	sim_before_step = mortals != 0 ? perhaps_die : NULL;

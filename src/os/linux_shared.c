@@ -231,7 +231,32 @@ int pawl_os_file_size(int fd, uint64_t *bytes)
 
 int pawl_os_file_grow(int fd, uint64_t bytes)
 {
-	return posix_fallocate(fd, 0, (off_t)bytes); /* no errno, by its contract */
+	/* In steps: tmpfs takes back what it did when a signal comes, and a process
+	 * with a fast timer must get somewhere. */
+	const uint64_t step = 1 << 20;
+	uint64_t from;
+
+	for (from = 0; from < bytes; from += step) {
+		uint64_t more = bytes - from < step ? bytes - from : step;
+		int error;
+
+		do /* leaves errno alone, by its contract */
+			error = posix_fallocate(fd, (off_t)from, (off_t)more);
+		while (error == EINTR);
+		if (error != 0)
+			return error;
+	}
+	return 0;
+}
+
+int pawl_os_file_cut(int fd)
+{
+	int saved = errno, cut;
+
+	do
+		cut = ftruncate(fd, 0);
+	while (cut != 0 && errno == EINTR);
+	return outcome(cut == 0, saved);
 }
 
 void pawl_os_file_seal(int fd)
@@ -252,14 +277,89 @@ int pawl_os_file_read(int fd, void *to, size_t bytes)
 	return outcome(got >= 0, saved);
 }
 
-int pawl_os_file_write(int fd, const void *from, size_t bytes)
+int pawl_os_file_write(int fd, const void *from, size_t bytes, uint64_t offset)
 {
 	int saved = errno;
-	ssize_t put = pwrite(fd, from, bytes, 0);
+	ssize_t put = pwrite(fd, from, bytes, (off_t)offset);
 
 	if (put >= 0 && (size_t)put < bytes)
 		return EIO;
 	return outcome(put >= 0, saved);
+}
+
+/*
+ * A record lock of an open file description excludes threads, and survives when another
+ * thread closes a descriptor of the file. But the child of a fork has its parent's
+ * description, so the lock is that of a new one, opened through /proc. Where that cannot
+ * be had (no /proc, no permission) it is a lock of the process.
+ */
+int pawl_os_file_reopen(int *copy, int fd, enum pawl_file_lock *kind)
+{
+	int saved = errno, flags = fcntl(fd, F_GETFL), error;
+	uint64_t bytes;
+	char path[64];
+
+	if (flags < 0)
+		return outcome(false, saved);
+	error = pawl_os_file_size(fd, &bytes);
+	if (error != 0)
+		return error; /* not a regular file: to open it might have effects */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	*copy = open(path, (flags & O_ACCMODE) | O_CLOEXEC);
+	*kind = *copy >= 0 ? PAWL_LOCK_NEW : PAWL_LOCK_PROCESS;
+	errno = saved;
+	if (*kind == PAWL_LOCK_NEW)
+		return 0;
+	/* Every write to such a file goes to its end. */
+	return (flags & O_APPEND) != 0 ? EINVAL : pawl_os_file_duplicate(copy, fd);
+}
+
+/* One byte, beyond what programs lock; a lock of the whole file includes it. */
+static struct flock lock_byte(short type)
+{
+	return (struct flock){.l_type = type,
+			      .l_whence = SEEK_SET,
+			      .l_start = (off_t)1 << 62,
+			      .l_len = 1};
+}
+
+/* Whether the caller of the library has locked the byte, by itself or by its
+ * description: to wait for that lock would be a deadlock. */
+static bool caller_has_locked(int copy, int fd, enum pawl_file_lock kind)
+{
+	struct flock others = lock_byte(F_WRLCK), any = lock_byte(F_WRLCK);
+	int command = kind == PAWL_LOCK_NEW ? F_OFD_GETLK : F_GETLK;
+
+	return fcntl(copy, command, &any) == 0 && any.l_type != F_UNLCK &&
+	       (any.l_pid == getpid() ||
+		(fcntl(fd, F_OFD_GETLK, &others) == 0 && others.l_type == F_UNLCK));
+}
+
+int pawl_os_file_lock(int copy, int fd, enum pawl_file_lock *kind)
+{
+	struct flock byte = lock_byte(F_WRLCK);
+	int saved = errno, set;
+
+	if (caller_has_locked(copy, fd, *kind)) {
+		*kind = PAWL_LOCK_CALLERS;
+		errno = saved;
+		return 0;
+	}
+	do
+		set = fcntl(copy, *kind == PAWL_LOCK_NEW ? F_OFD_SETLKW : F_SETLKW,
+			    &byte);
+	while (set != 0 && errno == EINTR);
+	return outcome(set == 0, saved);
+}
+
+void pawl_os_file_unlock(int copy, enum pawl_file_lock kind)
+{
+	struct flock byte = lock_byte(F_UNLCK);
+	int saved = errno;
+
+	if (kind != PAWL_LOCK_CALLERS)
+		fcntl(copy, kind == PAWL_LOCK_NEW ? F_OFD_SETLK : F_SETLK, &byte);
+	errno = saved;
 }
 
 int pawl_os_file_map(int fd, uint64_t bytes, size_t front, void **base)

@@ -54,12 +54,27 @@ int pawl_os_file_new(int *fd); /* anonymous */
 int pawl_os_file_duplicate(int *copy, int fd);
 void pawl_os_file_close(int fd);
 int pawl_os_file_size(int fd, uint64_t *bytes);
-int pawl_os_file_grow(int fd, uint64_t bytes); /* with zeros, and room for them */
+/* To this size, with zeros and room for them, however many signals come. After an error
+ * it may have grown. */
+int pawl_os_file_grow(int fd, uint64_t bytes);
+int pawl_os_file_cut(int fd); /* to size 0 */
 /* Keeps an anonymous file from ever changing its size; others may. */
 void pawl_os_file_seal(int fd);
 /* All bytes, or an error; EINVAL if the file is too short to read them. */
 int pawl_os_file_read(int fd, void *to, size_t bytes);
-int pawl_os_file_write(int fd, const void *from, size_t bytes);
+int pawl_os_file_write(int fd, const void *from, size_t bytes, uint64_t offset);
+
+/*
+ * Another descriptor of a file, with the same access, and the file's lock. The lock
+ * excludes all other processes that lock the file, and ends with unlock or with the
+ * process; or it is one that the caller of the library holds, and stays. The child of a
+ * fork that closes its copy does not end it.
+ */
+enum pawl_file_lock { PAWL_LOCK_NEW, PAWL_LOCK_PROCESS, PAWL_LOCK_CALLERS };
+int pawl_os_file_reopen(int *copy, int fd, enum pawl_file_lock *kind);
+int pawl_os_file_lock(int copy, int fd, enum pawl_file_lock *kind);
+void pawl_os_file_unlock(int copy, enum pawl_file_lock kind);
+
 /* Maps a file, and right in front of it zero bytes of this process's own; `front`
  * is a multiple of every page size. */
 int pawl_os_file_map(int fd, uint64_t bytes, size_t front, void **base);

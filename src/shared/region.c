@@ -1,8 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Regions as files: made, found sound, attached, detached. */
+/*
+ * Regions as files: created, validated, attached, detached.
+ *
+ * A file is empty, or begins with MAKING_MAGIC, or is a region. Only a creator that
+ * holds the file's lock takes it from one state to the next:
+ *
+ *   F1  The lock excludes every other creator, in any process. The system releases it
+ *       when its holder dies.
+ *   F2  The mark is written before the file grows, and REGION_MAGIC takes its place
+ *       when all else is there. So a creator that finds the mark, and has the lock,
+ *       knows that its predecessor died or failed, and starts anew.
+ *   F3  A region stays one: no creator writes to it.
+ *
+ * Order: [H] pairs with [M]: a process that reads REGION_MAGIC from the file then reads
+ * the header that belongs to it, and nothing of what a dead creator wrote before.
+ */
 #include "shared/shared.h"
 
 #include "os/shared.h"
+#include "sleep/parking.h"
 
 #include <errno.h>
 
@@ -13,10 +29,11 @@ enum {
 	ENTRIES = 256, /* a power of two */
 };
 #define REGION_MAGIC   ((uint64_t)0x706177736872310Au) /* "pawshr1\n" */
+#define MAKING_MAGIC   ((uint64_t)0x706177736872303Fu) /* "pawshr0?" */
 #define DATA_BYTES_MAX ((uint64_t)1 << 40)
 
-/* The beginning of a region. Fixed once the magic number is there, but for the
- * last two words. */
+/* The beginning of a region. All but the last two words are constant once the magic
+ * number is there. */
 struct header {
 	uint64_t magic;
 	uint64_t version;
@@ -91,7 +108,7 @@ static bool sound(const struct region *r)
 	return true;
 }
 
-/* Maps a file that has a region's size. Takes fd over if it returns 0. */
+/* Maps a file that has a region's size; the caller sets its fd. */
 static int map(struct pawl_shared **region, int fd, const struct header *h)
 {
 	struct layout at = layout_of(h);
@@ -107,7 +124,6 @@ static int map(struct pawl_shared **region, int fd, const struct header *h)
 	s->bytes = h->bytes;
 	s->data = base + at.data;
 	s->data_bytes = (size_t)h->data_bytes;
-	s->fd = fd;
 	s->r.fenced = &((struct header *)base)->fenced;
 	s->r.claims = &((struct header *)base)->claims;
 	s->r.mutexes = (struct region_mutex *)(base + at.mutexes);
@@ -125,23 +141,107 @@ static void unmap(struct pawl_shared *s)
 	pawl_os_file_unmap(s, SHARED_FRONT + s->bytes);
 }
 
-/* Makes a region of an empty file: zeros, and a header. */
+/* The size and the magic number of a file; 0 if it is too short to have one. */
+static int read_magic(int fd, uint64_t *bytes, uint64_t *magic)
+{
+	int error = pawl_os_file_size(fd, bytes);
+
+	*magic = 0;
+	if (error != 0 || *bytes < sizeof(*magic))
+		return error;
+	return pawl_os_file_read(fd, magic, sizeof(*magic));
+}
+
+/* Makes a file empty if it holds what a creator left; EEXIST if it holds more. */
+static int clear(int fd)
+{
+	uint64_t bytes, magic;
+	int error = read_magic(fd, &bytes, &magic);
+
+	if (error != 0 || bytes == 0)
+		return error;
+	return magic == MAKING_MAGIC ? pawl_os_file_cut(fd) : EEXIST; /* F2, F3 */
+}
+
+/* Creates a region in a file whose lock the caller has, and maps it. */
 static int fill(struct pawl_shared **region, int fd, const struct header *h)
 {
-	uint64_t bytes;
-	int error = pawl_os_file_size(fd, &bytes);
+	const uint64_t making = MAKING_MAGIC;
+	const size_t magic_bytes = sizeof(h->magic);
+	int error = clear(fd);
 
-	if (error == 0 && bytes != 0)
-		error = EEXIST;
+	if (error != 0)
+		return error;
+	error = pawl_os_file_write(fd, &making, magic_bytes, 0); /* F2 */
 	if (error == 0)
 		error = pawl_os_file_grow(fd, h->bytes);
 	if (error == 0)
 		error = map(region, fd, h);
+	if (error == 0) {
+		error = pawl_os_file_write(fd, &h->version,
+					   offsetof(struct header, fenced) - magic_bytes,
+					   magic_bytes);
+		pawl_release_fence(); /* [M] */
+		if (error == 0)
+			error = pawl_os_file_write(fd, h, magic_bytes, 0); /* F2 */
+		if (error != 0)
+			unmap(*region);
+	}
+	if (error != 0)
+		(void)pawl_os_file_cut(fd); /* else the mark stays: F2 */
+	return error;
+}
+
+static pawl_atomic64 creating; /* guard: one thread of the process at a time */
+/* The descriptor that holds a file's lock, plus 1. Inherited by the child of a fork,
+ * it would keep the lock when the creator dies. */
+static pawl_atomic64 locked;
+
+/* Creates a region in the caller's file; *copy is a descriptor for it. */
+static int create_in(struct pawl_shared **region, int *copy, int fd,
+		     const struct header *h)
+{
+	enum pawl_file_lock kind;
+	int error;
+
+	pawl_guard_lock(&creating);
+	error = pawl_os_file_reopen(copy, fd, &kind);
+	if (error == 0) {
+		/* Relaxed: for this thread, and for a child, which is a copy. */
+		pawl_store_relaxed(&locked, (uint64_t)*copy + 1);
+		error = pawl_os_file_lock(*copy, fd, &kind);
+		if (error == 0) {
+			error = fill(region, *copy, h);
+			pawl_os_file_unlock(*copy, kind);
+		}
+		pawl_store_relaxed(&locked, 0); /* Relaxed: as above */
+		if (error != 0)
+			pawl_os_file_close(*copy);
+	}
+	pawl_guard_unlock(&creating);
+	return error;
+}
+
+void pawl_region_forked(void)
+{
+	uint64_t held = pawl_load_relaxed(&locked); /* Relaxed: the only thread */
+
+	if (held != 0)
+		pawl_os_file_close((int)held - 1);
+	pawl_store_relaxed(&locked, 0);	  /* Relaxed: likewise */
+	pawl_store_relaxed(&creating, 0); /* Relaxed: likewise */
+}
+
+/* Creates a region in an anonymous file, which no other creator knows. */
+static int create_new(struct pawl_shared **region, int *fd, const struct header *h)
+{
+	int error = pawl_os_file_new(fd);
+
 	if (error != 0)
 		return error;
-	error = pawl_os_file_write(fd, h, offsetof(struct header, fenced));
+	error = fill(region, *fd, h);
 	if (error != 0)
-		unmap(*region);
+		pawl_os_file_close(*fd);
 	return error;
 }
 
@@ -163,14 +263,11 @@ int pawl_shared_create(struct pawl_shared **region, int fd,
 	h.sum = sum_of(&h);
 	if (!reasonable(&h))
 		return EINVAL;
-	error = fd == -1 ? pawl_os_file_new(&file) : pawl_os_file_duplicate(&file, fd);
+	error = fd == -1 ? create_new(region, &file, &h)
+			 : create_in(region, &file, fd, &h);
 	if (error != 0)
 		return error;
-	error = fill(region, file, &h);
-	if (error != 0) {
-		pawl_os_file_close(file);
-		return error;
-	}
+	(*region)->fd = file;
 	pawl_os_file_seal(file);
 	pawl_shared_enlist(*region);
 	return 0;
@@ -180,8 +277,14 @@ int pawl_shared_create(struct pawl_shared **region, int fd,
 static int read_header(int fd, struct header *h)
 {
 	uint64_t bytes;
-	int error = pawl_os_file_size(fd, &bytes);
+	int error = read_magic(fd, &bytes, &h->magic);
 
+	if (error == 0 && h->magic != REGION_MAGIC)
+		error = EINVAL;
+	if (error != 0)
+		return error;
+	pawl_acquire_fence(); /* [H] */
+	error = pawl_os_file_size(fd, &bytes);
 	if (error == 0)
 		error = pawl_os_file_read(fd, h, sizeof(*h));
 	if (error != 0)
@@ -195,19 +298,17 @@ static int read_header(int fd, struct header *h)
 int pawl_shared_attach(struct pawl_shared **region, int fd)
 {
 	struct header h;
-	int file, error = read_header(fd, &h);
+	int error = read_header(fd, &h);
 
 	if (error == 0)
-		error = pawl_os_file_duplicate(&file, fd);
+		error = map(region, fd, &h);
 	if (error != 0)
 		return error;
-	error = map(region, file, &h);
-	if (error == 0 && !sound(&(*region)->r)) {
-		unmap(*region);
-		error = EINVAL;
-	}
+	/* Last: to close a descriptor would drop the caller's record locks. */
+	error = sound(&(*region)->r) ? pawl_os_file_duplicate(&(*region)->fd, fd)
+				     : EINVAL;
 	if (error != 0) {
-		pawl_os_file_close(file);
+		unmap(*region);
 		return error;
 	}
 	pawl_shared_enlist(*region);

@@ -32,7 +32,7 @@ static __thread struct {
 	uint64_t first, span; /* the agent's values: first + 0..span */
 	uint64_t next;	      /* the one it draws next: region_next, at hand */
 	uint64_t name;	      /* of this thread; 0 until it is asked for */
-	struct seat *seats;
+	struct seat *seats, *spare;
 } mine __attribute__((tls_model("initial-exec")));
 
 static struct pawl_shared *attachments;
@@ -54,14 +54,19 @@ void pawl_shared_enlist(struct pawl_shared *s)
 	pawl_guard_unlock(&guard);
 }
 
-static void forget_seat(struct seat **at)
+static struct seat *unlink_seat(struct seat **at)
 {
 	struct seat *seat = *at;
 
 	if (mine.agent == seat->agent)
 		mine.serial = 0;
 	*at = seat->next;
-	free(seat);
+	return seat;
+}
+
+static void forget_seat(struct seat **at)
+{
+	free(unlink_seat(at));
 }
 
 /* Gives back what this process has through an attachment, or EBUSY. Requires the
@@ -123,17 +128,25 @@ void pawl_shared_leave(struct pawl_thread *self)
 				pawl_note_releasing(s); /* to who finds us gone */
 		forget_seat(&mine.seats);
 	}
+	while (mine.spare != NULL)
+		forget_seat(&mine.spare);
 	pawl_guard_unlock(&guard);
 }
 
-/* The child of a fork is another thread, and has no agents yet. */
+/* The child of a fork is another thread, and has no agents yet. It keeps the seats: the
+ * allocator's own handler, which makes free safe again, may be yet to run. */
 void pawl_shared_forked(void)
 {
-	while (mine.seats != NULL)
-		forget_seat(&mine.seats);
+	while (mine.seats != NULL) {
+		struct seat *seat = unlink_seat(&mine.seats);
+
+		seat->next = mine.spare;
+		mine.spare = seat;
+	}
+	pawl_region_forked();
 	mine.serial = 0;
 	mine.name = 0;
-	pawl_store_relaxed(&guard, 0); /* Relaxed: nobody else is there */
+	pawl_store_relaxed(&guard, 0); /* Relaxed: the only thread */
 }
 
 static uint64_t my_name(void)
@@ -145,7 +158,8 @@ static uint64_t my_name(void)
 
 static struct seat *new_seat(struct pawl_shared *s)
 {
-	struct seat *seat = malloc(sizeof(*seat));
+	struct seat *seat = mine.spare != NULL ? unlink_seat(&mine.spare)
+					       : malloc(sizeof(*seat));
 
 	if (seat == NULL)
 		return NULL;

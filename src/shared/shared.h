@@ -36,6 +36,7 @@ void pawl_shared_enlist(struct pawl_shared *s);
 /* What life.c calls: in the child of a fork, and at a thread's exit. */
 struct pawl_thread;
 void pawl_shared_forked(void);
+void pawl_region_forked(void); /* region.c's part of it */
 void pawl_shared_leave(struct pawl_thread *self);
 
 /* Gives back the agents that this process has through it; or EBUSY. */

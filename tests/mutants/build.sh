@@ -58,8 +58,8 @@ for source in $sources; do
 done
 if [ -e "$root/sim/check/$lock.c" ]; then
 	line= name=$lock
-	# Scenarios include these, as <shared/shared.c> and <sync/reads.c>.
-	for included in shared/shared.c sync/reads.c; do
+	# Scenarios include these, as <shared/shared.c>.
+	for included in shared/region.c shared/shared.c sync/reads.c; do
 		[ -e "$overlay/src/$included" ] || continue
 		mkdir -p "$overlay/${included%/*}"
 		mv "$overlay/src/$included" "$overlay/$included"

@@ -166,7 +166,7 @@
 #define pawl_depot_take_word	 sim_depot_take_word
 #define pawl_depot_put_word	 sim_depot_put_word
 
-/* What sim/check/shared_calls.h has of the mutex between processes. */
+/* What sim/check/shared_calls.h and shared_create.h have of regions. */
 #define pawl_os_process		     sim_os_process
 #define pawl_os_thread_name	     sim_os_thread_name
 #define pawl_os_barrier_all_prepare  sim_os_barrier_all_prepare
@@ -179,6 +179,28 @@
 #define pawl_shared_mutex_timedlock  sim_shared_mutex_timedlock
 #define pawl_shared_mutex_unlock     sim_shared_mutex_unlock
 #define pawl_shared_mutex_consistent sim_shared_mutex_consistent
+#define pawl_shared_create	     sim_shared_create
+#define pawl_shared_attach	     sim_shared_attach
+#define pawl_shared_detach	     sim_shared_detach
+#define pawl_shared_fd		     sim_shared_fd
+#define pawl_shared_data	     sim_shared_data
+#define pawl_shared_data_bytes	     sim_shared_data_bytes
+#define pawl_region_forked	     sim_region_forked
+#define pawl_os_namespace	     sim_os_namespace
+#define pawl_os_file_new	     sim_os_file_new
+#define pawl_os_file_duplicate	     sim_os_file_duplicate
+#define pawl_os_file_close	     sim_os_file_close
+#define pawl_os_file_size	     sim_os_file_size
+#define pawl_os_file_grow	     sim_os_file_grow
+#define pawl_os_file_cut	     sim_os_file_cut
+#define pawl_os_file_seal	     sim_os_file_seal
+#define pawl_os_file_read	     sim_os_file_read
+#define pawl_os_file_write	     sim_os_file_write
+#define pawl_os_file_reopen	     sim_os_file_reopen
+#define pawl_os_file_lock	     sim_os_file_lock
+#define pawl_os_file_unlock	     sim_os_file_unlock
+#define pawl_os_file_map	     sim_os_file_map
+#define pawl_os_file_unmap	     sim_os_file_unmap
 
 /* Slots and shards; see also sim/check/slots_names.h. */
 #define pawl_slots_create	  sim_slots_create
