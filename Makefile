@@ -36,6 +36,9 @@ sim: all ## count the cache misses of every lock; SIM holds further options
 verify: all ## check every lock, at length; what comes of it is in build/verify
 	scripts/verify
 
+proof-coverage: all ## say which lines of the runtime some scenario of the checker executes
+	scripts/proof-coverage
+
 mutate: all ## weaken every memory order in turn; FILES names some files, MUTATE holds options
 	scripts/mutate-orders $(MUTATE) $(FILES)
 
@@ -89,6 +92,6 @@ clean: ## remove everything that was built
 	rm -rf build
 
 help: ## say what there is
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' Makefile | expand -t 13
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' Makefile | expand -t 16
 
-.PHONY: all demo check check-full check-cross bench sim verify mutate soak soak-leases soak-shared soak-disturb lint install deb deb-check deps deps-demo deps-cross clean help
+.PHONY: all demo check check-full check-cross bench sim verify proof-coverage mutate soak soak-leases soak-shared soak-disturb lint install deb deb-check deps deps-demo deps-cross clean help
