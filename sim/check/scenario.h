@@ -46,6 +46,7 @@ struct scenario {
 	bool sleep_sees;    /* sim_sleep_sees: for what would not end */
 	int alike;	    /* threads from alike - 1 on run the same code; 0 = none do */
 	/* In which sizes `pawl check` runs it, unless asked for one. */
+	int only_usual;	  /* with so many threads alone; 0: in the usual sizes */
 	bool basic;	  /* in more than others, and with every lock that sleeps */
 	bool long_asleep; /* takes hours with a lock that sleeps as others do */
 	/* The locks that sleep and end it with three threads; NULL: none. */

@@ -102,6 +102,16 @@ expect 1 mcs --threads 3 --episodes 2 --limit 100 --scenario sections
 says out 'limit reached'
 says out 'raise --limit'
 
+# A scenario has the threads that were asked for, or is left out, which is said.
+expect 0 twa --threads 4 --scenario neighbours
+says out '^twa  *neighbours  *4 .* passed$'
+expect 0 ticket --threads 4 --episodes 1
+says err "such as 'doorway' with 3 threads, are left out"
+if grep -q doorway out; then
+	echo "--threads 4 runs a scenario with other threads"
+	failed=1
+fi
+
 expect 0 lease --scenario drain --json result.json
 says out '^lease .* weak .* passed$'
 says result.json '"model": *"weak"'
@@ -112,6 +122,7 @@ refuses "did you mean 'ticket'" tickat
 refuses "did you mean 'sections'" ticket --scenario section
 refuses "weak, tso or sc" ticket --model arm
 refuses "more than 8" ticket --threads 9
+refuses "homes has 6 threads" cna --scenario homes --threads 4
 refuses "not a token" --replay nonsense
 refuses "nothing to check" clh --scenario trylock
 refuses "build-lock.sh" --load /nonexistent.so

@@ -19,6 +19,12 @@ bool case_fits(const struct scenario *scenario, int threads)
 		       (scenario->cores != NULL ? (int)CORES_MAX_THREADS : MAX_THREADS);
 }
 
+/* The size that a scenario has, or the one that is wanted. */
+static int size_of(int only, int wanted)
+{
+	return only != 0 ? only : wanted;
+}
+
 static void add_case(struct plan *plan, const struct lock_type *type,
 		     const struct scenario *scenario, int threads, int episodes,
 		     enum model model)
@@ -26,10 +32,8 @@ static void add_case(struct plan *plan, const struct lock_type *type,
 	struct check_case *c;
 	size_t i;
 
-	if (scenario->only_threads != 0)
-		threads = scenario->only_threads;
-	if (scenario->only_episodes != 0)
-		episodes = scenario->only_episodes;
+	threads = size_of(scenario->only_threads, threads);
+	episodes = size_of(scenario->only_episodes, episodes);
 	if (!case_fits(scenario, threads) || !scenario->applies(type))
 		return;
 	for (i = 0; i < plan->count; i++)
@@ -95,6 +99,12 @@ static void add_usual_cases(struct plan *plan, const struct request *request,
 	if (scenario->long_asleep && !ends_beyond_three(type) && !request->full &&
 	    request->scenario == NULL)
 		return;
+	if (scenario->only_usual != 0) {
+		if (!type->parks)
+			add_case(plan, type, scenario, scenario->only_usual, 1,
+				 request->model);
+		return;
+	}
 	if (type->parks) {
 		if (scenario->basic || scenario->for_sleepers ||
 		    (request->full && finishes_parking(type, scenario)))
@@ -130,8 +140,26 @@ static const struct scenario *stand_in(const struct request *request,
 	return NULL;
 }
 
+/* Adds the case of the size that was asked for, unless the scenario has but one size, and
+ * another. Returns whether it could. */
+static bool add_asked_case(struct plan *plan, const struct request *request,
+			   const struct lock_type *type, const struct scenario *scenario)
+{
+	int usual = type->parks || scenario->cores != NULL ? 2 : 3;
+	int threads = size_of(request->threads, size_of(scenario->only_threads, usual));
+	int episodes = size_of(request->episodes, size_of(scenario->only_episodes, 1));
+
+	if (threads != size_of(scenario->only_threads, threads) ||
+	    episodes != size_of(scenario->only_episodes, episodes))
+		return !scenario->applies(type);
+	add_case(plan, type, scenario, threads, episodes, request->model);
+	return true;
+}
+
 void plan_cases(struct plan *plan, const struct request *request)
 {
+	const struct scenario *left_out = NULL;
+	size_t left_out_count = 0;
 	const struct scenario *scenario, *other;
 	size_t i, n;
 
@@ -154,17 +182,24 @@ void plan_cases(struct plan *plan, const struct request *request)
 				     other->name);
 				scenario = other;
 			}
-			if (request->threads != 0 || request->episodes != 0)
-				add_case(plan, type, scenario,
-					 request->threads != 0 ? request->threads
-					 : type->parks || scenario->cores ? 2
-									  : 3,
-					 request->episodes != 0 ? request->episodes : 1,
-					 request->model);
-			else
+			if (request->threads == 0 && request->episodes == 0) {
 				add_usual_cases(plan, request, type, scenario);
+			} else if (!add_asked_case(plan, request, type, scenario)) {
+				left_out = scenario;
+				left_out_count++;
+			}
 		}
 	}
+	if (left_out != NULL && plan->count == 0)
+		refuse("%s has %d threads%s; leave out --threads and --episodes",
+		       left_out->name,
+		       size_of(left_out->only_threads, left_out->least_threads),
+		       left_out->only_episodes != 0 ? " that come once" : "");
+	if (left_out != NULL)
+		warn("%zu cases of another size only, such as '%s' with %d threads, are "
+		     "left out; without --threads and --episodes they are run",
+		     left_out_count, left_out->name,
+		     size_of(left_out->only_threads, left_out->least_threads));
 	if (plan->count == 0)
 		refuse("nothing to check: no such scenario for these locks and this many "
 		       "threads; 'pawl check --list' says what there is");
