@@ -14,15 +14,24 @@ static const struct sim_engine nobody = {.plain = ignore, .volatile_access = ign
 
 const struct sim_engine *sim_engine = &nobody;
 void (*sim_before_step)(void);
+void (*sim_before_access)(bool waits);
+
+static void before_access(bool waits)
+{
+	if (sim_before_access != NULL)
+		sim_before_access(waits);
+}
 
 static void before_step(void)
 {
+	before_access(false);
 	if (sim_before_step != NULL)
 		sim_before_step();
 }
 
 uint64_t sim_load(const uint64_t *p, int order)
 {
+	before_access(false);
 	return sim_engine->load(p, order, SITE);
 }
 
@@ -105,6 +114,7 @@ bool sim_sequence_end(uint64_t *p, uint64_t value, int order)
 uint64_t sim_await(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t to,
 		   int order)
 {
+	before_access(true);
 	return sim_engine->await(kind, p, value, to, order, SITE);
 }
 

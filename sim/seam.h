@@ -116,6 +116,8 @@ extern const struct sim_engine *sim_engine;
  * is killed before a read from one that is killed before its next write.
  */
 extern void (*sim_before_step)(void);
+/* If not NULL, called before each access; `waits` if it may be one of many. */
+extern void (*sim_before_access)(bool waits);
 
 uint64_t sim_load(const uint64_t *p, int order);
 void sim_store(uint64_t *p, uint64_t value, int order);

@@ -121,6 +121,7 @@ void scenario_check(const struct scenario *scenario, const struct lock_type *typ
 	sim_impatient = false;
 	sim_sleep_sees = scenario->sleep_sees;
 	sim_before_step = NULL;
+	sim_before_access = NULL;
 	sim_refuses = NULL;
 	sim_clock = NULL;
 	sim_yield = NULL;
@@ -132,6 +133,7 @@ void scenario_check(const struct scenario *scenario, const struct lock_type *typ
 	else
 		explore(&program, options, result);
 	sim_before_step = NULL;
+	sim_before_access = NULL;
 	if (options->choices == NULL)
 		check_sights(scenario, result);
 }

@@ -17,6 +17,8 @@ enum verdict {
 	VERDICT_LOST_WAKE_UP,
 	VERDICT_BYPASS,
 	VERDICT_FIFO,
+	VERDICT_UNLOCK,
+	VERDICT_SPACE,
 	VERDICT_FREED,
 	VERDICT_ASSERTION,
 	VERDICT_LEAK,
@@ -102,6 +104,12 @@ void explore(const struct program *program, const struct options *options,
 
 void *explore_allocate(size_t size, size_t alignment); /* zeroed */
 void explore_free(void *p);
+/* The bytes that threads have allocated in this execution, and of these the ones that are
+ * not freed. */
+struct allocated {
+	size_t all, left;
+};
+struct allocated explore_allocated(void);
 /* Gives what starts at p a name in traces. */
 void explore_label(const void *p, const char *name);
 int explore_thread(void);	       /* -1 while setting up or finishing */

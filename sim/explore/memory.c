@@ -363,6 +363,24 @@ struct cell *memory_free(struct memory *m, void *p, int thread, clock_vector kno
 	return NULL;
 }
 
+struct allocated memory_allocated(const struct memory *m)
+{
+	struct allocated bytes = {0, 0};
+	int arena, b;
+
+	for (arena = 1; arena < ARENAS; arena++) {
+		for (b = 0; b < m->block_count[arena]; b++) {
+			const struct block *block = &m->blocks[arena][b];
+			size_t first = ((size_t)arena * ARENA + block->offset) / 8;
+
+			bytes.all += block->size;
+			if (m->world_cells[first].freed != m->run)
+				bytes.left += block->size;
+		}
+	}
+	return bytes;
+}
+
 bool memory_retire(struct memory *m, int thread, clock_vector known)
 {
 	m->retired[thread] = true;

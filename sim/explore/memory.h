@@ -7,7 +7,7 @@
 #ifndef EXPLORE_MEMORY_H
 #define EXPLORE_MEMORY_H
 
-#include "graph.h"
+#include "explore.h"
 
 /* The halves of a word, of 4 bytes each: plain and volatile accesses to different ones
  * do not meet. */
@@ -78,6 +78,9 @@ uint64_t *memory_beside(struct memory *m, const void *p);
 /* Marks a block freed. Returns the cell of a word that somebody may still be
  * using, given what the freeing thread knows; NULL if all is well. */
 struct cell *memory_free(struct memory *m, void *p, int thread, clock_vector known);
+
+/* What threads have allocated since the last reset. */
+struct allocated memory_allocated(const struct memory *m);
 
 /* Marks storage and stack of a thread gone; as above. */
 bool memory_retire(struct memory *m, int thread, clock_vector known);

@@ -396,6 +396,11 @@ void *explore_allocate(size_t size, size_t alignment)
 	return do_allocate(size, alignment);
 }
 
+struct allocated explore_allocated(void)
+{
+	return memory_allocated(current_search->memory);
+}
+
 void explore_label(const void *p, const char *name)
 {
 	memory_label(current_search->memory, p, name);

@@ -62,6 +62,8 @@ const char *verdict_name(enum verdict verdict)
 		"lost wake-up",
 		"bypass bound exceeded",
 		"FIFO violated",
+		"unlock not constant-time",
+		"space bound exceeded",
 		"use after free",
 		"assertion",
 		"leak",

@@ -44,6 +44,8 @@ reject hasty_tas+park "deadlock" \
 	'PAWL_LOCK(hasty_tas, "hasty_tas", ANY, FREE, CONSTANT, PROMPT, NOTRY, ANYONE, CHOICE, 1, 0, "test")'
 reject proud_tas "FIFO violated" \
 	'PAWL_LOCK(proud_tas, "proud_tas", FIFO, FREE, CONSTANT, PROMPT, NOTRY, ANYONE, CHOICE, 1, 0, "test")'
+reject proud_tas "bypass bound exceeded" \
+	'PAWL_LOCK(proud_tas, "proud_tas", ONCE, FREE, CONSTANT, PROMPT, NOTRY, ANYONE, CHOICE, 1, 0, "test")'
 reject wild_tas "assertion" \
 	'PAWL_LOCK(wild_tas, "wild_tas", ANY, FREE, CONSTANT, PROMPT, NOTRY, ANYONE, CHOICE, 1, 0, "test")'
 reject wiping_ticket "data race" \

@@ -1,6 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 #include "locks.h"
 
+#include <sim/seam.h>
+
+#include <pawl/runtime.h>
+
+#include <string.h>
+
+/*
+ * An unlock that the registry calls constant-time makes so many accesses at most, however
+ * many threads there are, and never waits. Not where it may wake a sleeper: it then takes
+ * the lock of a bucket.
+ */
+enum { UNLOCK_ACCESSES = 5, NOT_UNLOCKING = -1 };
+static int accesses[MAX_THREADS]; /* of the unlock that each thread is in */
+
+OUTSIDE static void count_access(bool waits)
+{
+	int thread = explore_thread();
+
+	if (thread < 0 || accesses[thread] == NOT_UNLOCKING)
+		return;
+	if (waits)
+		explore_fail(VERDICT_UNLOCK, "the unlock of thread %d waits", thread);
+	else if (++accesses[thread] > UNLOCK_ACCESSES)
+		explore_fail(VERDICT_UNLOCK,
+			     "the unlock of thread %d makes more than %d accesses",
+			     thread, UNLOCK_ACCESSES);
+}
+
+OUTSIDE static void begin_unlocks(const struct lock_type *type)
+{
+	int thread;
+
+	for (thread = 0; thread < MAX_THREADS; thread++)
+		accesses[thread] = NOT_UNLOCKING;
+	if (type->unlock_time == UNLOCK_CONSTANT && !type->parks)
+		sim_before_access = count_access;
+}
+
+OUTSIDE static void note_unlock(int count)
+{
+	accesses[explore_thread()] = count;
+}
+
 enum admission admission_of(const struct lock_type *type)
 {
 	switch (type->admission) {
@@ -26,6 +69,9 @@ void check_set_up(void *argument)
 	c->shared = explore_allocate(sizeof(*c->shared), 128);
 	explore_label(c->shared, "shared");
 	c->shared->users = (uint64_t)c->threads;
+	c->held = 1;
+	c->gave_up = false;
+	begin_unlocks(c->type);
 }
 
 void check_arrive(struct check *c, int i, size_t size)
@@ -66,6 +112,7 @@ bool check_timedlock(struct check *c)
 	check_arrive(c, 0, c->type->size);
 	if (c->type->timedlock(c->locks[0], CLOCK_MONOTONIC, &later) != 0) {
 		explore_retreat(0);
+		c->gave_up = true;
 		return false;
 	}
 	check_enter(c, 0);
@@ -75,7 +122,9 @@ bool check_timedlock(struct check *c)
 void check_unlock(struct check *c, int i)
 {
 	explore_leave(i);
+	note_unlock(0);
 	c->type->unlock(c->locks[i]);
+	note_unlock(NOT_UNLOCKING);
 }
 
 void check_visit(struct check *c, int i)
@@ -84,10 +133,29 @@ void check_visit(struct check *c, int i)
 	check_unlock(c, i);
 }
 
+/* Queue nodes are what a lock may allocate: one for each lock that a thread holds or waits
+ * for, and with clh one for each lock; of hapax, one for a thread that gives up. */
+static size_t most_bytes(const struct check *c)
+{
+	static const char *const with_nodes[] = {"mcs", "clh", "cna", "cohort"};
+	size_t i;
+
+	for (i = 0; i < sizeof(with_nodes) / sizeof(*with_nodes); i++)
+		if (strcmp(c->type->base, with_nodes[i]) == 0)
+			return sizeof(struct pawl_node) *
+			       (size_t)(c->threads * c->held + LOCKS);
+	return c->gave_up ? sizeof(struct pawl_node) * (size_t)c->threads : 0;
+}
+
 void check_finished(void *argument)
 {
 	struct check *c = argument;
+	size_t bytes = explore_allocated().all;
 	int i;
+
+	if (bytes > most_bytes(c))
+		explore_fail(VERDICT_SPACE, "%zu bytes were allocated, %zu are enough",
+			     bytes, most_bytes(c));
 
 	for (i = 0; i < LOCKS; i++)
 		if (c->expected[i] != 0 && c->shared->sections[i] != c->expected[i])

@@ -27,6 +27,8 @@ struct check {
 	void *locks[LOCKS];
 	struct shared *shared;
 	uint64_t expected[LOCKS]; /* sections if none failed; 0 = any number */
+	int held;		  /* locks that a thread holds at once, at most */
+	bool gave_up;		  /* a thread did, which takes a node */
 };
 
 /* The order in which this lock lets in those who came. */
@@ -45,7 +47,8 @@ void check_visit(struct check *c, int i); /* locks and unlocks */
 
 /* What a scenario's set_up, thread and finished may be, or begin with. */
 void check_set_up(void *check);
-void check_finished(void *check); /* as many sections as were expected */
+void check_finished(
+	void *check); /* as many sections as were expected, in so much space */
 
 void sections_set_up(void *check); /* every thread locks and unlocks */
 void sections_thread(void *check, int thread);

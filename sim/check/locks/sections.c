@@ -78,6 +78,18 @@ static void exit_thread(void *argument, int thread)
 	explore_exit();
 }
 
+/* What a thread allocated is gone with it; but each clh lock keeps a node. */
+static void exit_finished(void *argument)
+{
+	struct check *c = argument;
+	size_t left = explore_allocated().left;
+
+	check_finished(c);
+	if (left > 0 && c->type->destroy_when != DESTROY_DESTROY)
+		explore_fail(VERDICT_SPACE, "%zu bytes are left of threads that exited",
+			     left);
+}
+
 /* after-exit: a thread whose storage the runtime is done with locks once more, as
  * destructors do that run later, and then it goes away. */
 static void after_exit_thread(void *argument, int thread)
@@ -134,6 +146,7 @@ static void nested_set_up(void *argument)
 
 	check_set_up(c);
 	c->expected[0] = c->expected[1] = 1;
+	c->held = 2;
 	for (t = 1; t < c->threads; t++)
 		c->expected[t % LOCKS]++;
 }
@@ -210,6 +223,36 @@ static void doorway_thread(void *argument, int thread)
 OUTSIDE static bool doorway_applies(const struct lock_type *type)
 {
 	return type->admission == ADMISSION_FIFO;
+}
+
+/*
+ * overtaken: one waits, as far as it will go, while another holds the lock; that one then
+ * comes back twice. Whatever the lock does first, the waiter is overtaken once at most.
+ */
+static void overtaken_thread(void *argument, int thread)
+{
+	struct check *c = argument;
+
+	if (thread == 1) {
+		sim_await(SIM_AWAIT_EQ, &c->shared->passed, 1, 0, SIM_ACQUIRE);
+		check_lock(c, 0);
+		if (c->shared->sections[0] > 3)
+			explore_fail(VERDICT_BYPASS,
+				     "thread 0 overtook thread 1, which waited, twice");
+		check_unlock(c, 0);
+		return;
+	}
+	check_lock(c, 0);
+	sim_store(&c->shared->passed, 1, SIM_RELEASE);
+	explore_await_quiet();
+	check_unlock(c, 0);
+	check_visit(c, 0);
+	check_visit(c, 0);
+}
+
+OUTSIDE static bool overtaken_applies(const struct lock_type *type)
+{
+	return type->admission == ADMISSION_ONCE;
 }
 
 /*
@@ -322,7 +365,7 @@ const struct scenario sections_scenarios[] = {
 	{"destroy", "the last holder frees the lock", 2, 0, 1, 4, always,
 	 destroy_expected, check_set_up, destroy_thread, NULL, .alike = 1},
 	{"exit", "threads exit right after their unlock", 2, 0, 0, 4, always, passes,
-	 sections_set_up, exit_thread, check_finished, .for_sleepers = true, .alike = 1},
+	 sections_set_up, exit_thread, exit_finished, .for_sleepers = true, .alike = 1},
 	{"after-exit", "a thread locks once more after its exit, and goes", 2, 2, 1, 4,
 	 always, passes, return_set_up, after_exit_thread, check_finished},
 	{"trylock", "trylock against lock and unlock", 2, 0, 0, 4, trylock_applies,
@@ -342,6 +385,8 @@ const struct scenario sections_scenarios[] = {
 	 .long_asleep = true},
 	{"doorway", "one comes when another waits, and enters later", 3, 3, 1, 4,
 	 doorway_applies, passes, sections_set_up, doorway_thread, check_finished},
+	{"overtaken", "one waits while another comes back twice", 2, 2, 1, 4,
+	 overtaken_applies, passes, check_set_up, overtaken_thread, check_finished},
 	{"homes", "waiters of three homes: theirs take turns", 6, 6, 1, 4, homes_applies,
 	 passes, sections_set_up, homes_thread, check_finished, .homes = "abcbaa"},
 	{"passed-on", "another thread unlocks", 2, 0, 1, 4, passed_on_applies, passes,
