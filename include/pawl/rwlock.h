@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl/rwlock.h - many readers or one writer; a reader writes nothing shared.
+ * pawl/rwlock.h - many readers or one writer; readers of a lock that is rarely written write
+ *                 to their own thread's record alone.
  *
  * Choose it  for what is read much more often than written, by sections of some
  *            length, or by many CPUs at once.
@@ -32,7 +33,8 @@
  *   I1  A biased reader is inside iff a slot of its record is the lock's address
  *       and it has since seen BIASED; a fenced one, FENCED, after a fence.
  *   I2  A counted reader is inside iff it is in word's count and has since seen
- *       no writer at the gate, or whoever had the gate counted it; its record has the
+ *       no writer at the gate, or one that tried (TRIES) and then let go, or the thread
+ *       that had the gate counted it; its record has the
  *       address with a mark, which writers pass over. A gated one, iff it has the gate;
  *       its record says so only if it reads again within (AGAIN).
  *   I3  A writer is inside iff it has the gate and has since seen neither a form
@@ -98,8 +100,9 @@ enum pawl_rwlock_word {
 	PAWL_RWLOCK_READER = 32 /* one of the count */
 };
 
-/* In gate.word, beside the owner: it reads; and more than once, see its record. */
-enum { PAWL_RWLOCK_READS = 1, PAWL_RWLOCK_AGAIN = 2 };
+/* In gate.word, beside the owner: it reads; and more than once, see its record; or it tries
+ * to write, and will either store its bare name or let go without waiting. */
+enum { PAWL_RWLOCK_READS = 1, PAWL_RWLOCK_AGAIN = 2, PAWL_RWLOCK_TRIES = 4 };
 
 /* In a slot, beside the address. */
 enum pawl_rwlock_mark {
@@ -266,7 +269,10 @@ static inline void pawl_rwlock_read_lock(struct pawl_rwlock *l) PAWL_ACQUIRES_SH
 	pawl_rwlock_note_read_(l, true);
 }
 
-/* Returns true, reading *l, unless a writer has it or waits for it; never waits. */
+/*
+ * Returns true, reading *l, unless a writer has it or waits for it. Waits for no lock, but for
+ * another thread's pawl_rwlock_write_trylock that is under way: whether that one fails decides.
+ */
 static inline bool pawl_rwlock_read_trylock(struct pawl_rwlock *l) PAWL_TRIES_SHARED(l)
 {
 	pawl_atomic64 *announced;
@@ -387,15 +393,33 @@ PAWL_NOTED void pawl_rwlock_write_lock(struct pawl_rwlock *l) PAWL_ACQUIRES(l)
 	pawl_note_locked(l, true);
 }
 
+/* Takes the gate to try, if it is free and no reader is counted. */
+static inline bool pawl_rwlock_try_gate_(struct pawl_rwlock *l)
+{
+	/* Relaxed: a look that keeps a try in vain from the gate; [G] decides. */
+	return pawl_load_relaxed(&l->word) < PAWL_RWLOCK_READER &&
+	       pawl_cas_seq_cst(&l->gate.word, 0,
+				pawl_mutex_me_() | PAWL_RWLOCK_TRIES); /* [G] */
+}
+
+/* The try has succeeded: this thread writes. */
+static inline void pawl_rwlock_end_try_(struct pawl_rwlock *l)
+{
+	/* Relaxed: a reader stays out whichever of the two it sees. */
+	pawl_store_relaxed(&l->gate.word, pawl_mutex_me_());
+}
+
 /* Returns true, having *l to itself, if nobody had it; never waits for anybody. */
 PAWL_NOTED bool pawl_rwlock_write_trylock(struct pawl_rwlock *l) PAWL_TRIES(l)
 {
 	bool writes;
 
 	pawl_note_locking(l, "rwlock", true);
-	writes = pawl_rwlock_take_gate_(l) &&
+	writes = pawl_rwlock_try_gate_(l) &&
 		 (pawl_rwlock_is_quiet_(pawl_load_seq_cst(&l->word)) || /* [G] */
 		  pawl_rwlock_write_try_(l));
+	if (writes)
+		pawl_rwlock_end_try_(l);
 	pawl_note_locked(l, writes);
 	return writes;
 }

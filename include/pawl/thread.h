@@ -28,6 +28,9 @@
  *   pawl_wake_cost()      nanoseconds that it takes a sleeper to get up
  *   pawl_spin_while(w, value, ns)
  *                         polls while *w is value, for ns nanoseconds at most
+ *   pawl_spin_past(w, value)
+ *                         polls while *w is value, which another thread is about to
+ *                         change; and sleeps in between, lest that one has no CPU
  *   pawl_cpu_now(told)    the CPU that this thread runs on, read anew each time from
  *                         where the system keeps it up to date; told == NULL: by
  *                         asking the CPU, where it can be asked. From 2^31 on if the

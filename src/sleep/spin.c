@@ -13,7 +13,7 @@
  */
 #include "sleep/spin.h"
 
-#include "os/os.h"
+#include "sleep/parking.h"
 
 #include <pawl/thread.h>
 
@@ -221,6 +221,19 @@ void pawl_spin_while(const pawl_atomic64 *w, uint64_t value, uint64_t ns)
 			pawl_arch_wait_while(&w->raw, value);
 		}
 	while (pawl_os_now() < until);
+}
+
+void pawl_spin_past(const pawl_atomic64 *w, uint64_t value)
+{
+	uint64_t ns = pawl_wake_cost();
+	struct pawl_deadline soon;
+
+	/* Relaxed: as in pawl_spin_while. Nobody wakes the sleeper: its deadline does. */
+	for (pawl_spin_while(w, value, 2 * ns); pawl_load_relaxed(w) == value;
+	     pawl_spin_while(w, value, ns)) {
+		soon = pawl_deadline_in(ns);
+		pawl_os_sleep(w, (uint32_t)value, &soon);
+	}
 }
 
 bool pawl_spin_told(const pawl_atomic64 *w, uint64_t value)

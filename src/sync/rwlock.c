@@ -173,8 +173,29 @@ static bool is_writers(uint64_t gate)
 	return gate != 0 && (gate & PAWL_RWLOCK_READS) == 0;
 }
 
-/* Counts itself in unless a writer has the gate; beside a reader that has it only if it
- * is to `join`, and no writer is queued there. */
+static bool is_trying(uint64_t gate)
+{
+	return (gate & PAWL_RWLOCK_TRIES) != 0;
+}
+
+/* Whether this thread, which is counted, is inside: no writer has the gate. A writer that
+ * tries has either looked at the count before, and stores its bare name, or it sees the count,
+ * and lets go; so does each later try. */
+static bool is_counted_in(struct pawl_rwlock *l)
+{
+	uint64_t gate = pawl_load_seq_cst(&l->gate.word), bare; /* [C] */
+
+	if (!is_trying(gate))
+		return !is_writers(gate);
+	bare = gate & ~(uint64_t)PAWL_RWLOCK_TRIES;
+	if (bare == pawl_mutex_me_()) /* the try that this signal handler interrupted */
+		return false;
+	pawl_spin_past(&l->gate.word, gate);		 /* ends: a try never waits */
+	return pawl_load_acquire(&l->gate.word) != bare; /* [C] */
+}
+
+/* Counts itself in unless a writer has the gate; beside a reader that has it, or a writer that
+ * tries, only if it is to `join`, and no writer is queued there. */
 static bool count_in(struct pawl_rwlock *l, bool join)
 {
 	pawl_atomic64 *counting = &pawl_reads_mine()->counting;
@@ -182,14 +203,15 @@ static bool count_in(struct pawl_rwlock *l, bool join)
 	uint64_t gate = pawl_load_relaxed(&l->gate.word);
 	bool inside;
 
-	if (is_writers(gate) || (gate != 0 && (!join || pawl_mutex_has_queue(&l->gate))))
+	if ((is_writers(gate) && !is_trying(gate)) ||
+	    (gate != 0 && (!join || pawl_mutex_has_queue(&l->gate))))
 		return false;
 	pawl_jumps_bar(); /* lest a jump leaves us counted */
 	/* Relaxed, here and below: for a fork, which has all or nothing of us, in the
 	 * order of the count. */
 	pawl_store_relaxed(counting, pawl_address(l));
-	pawl_fetch_add_seq_cst(&l->word, PAWL_RWLOCK_READER);	/* [C] */
-	inside = !is_writers(pawl_load_seq_cst(&l->gate.word)); /* [C] */
+	pawl_fetch_add_seq_cst(&l->word, PAWL_RWLOCK_READER); /* [C] */
+	inside = is_counted_in(l);
 	if (!inside)
 		count_out(l);
 	pawl_store_relaxed(counting, 0);

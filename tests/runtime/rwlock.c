@@ -303,6 +303,62 @@ static void a_queued_reader_is_let_in_by_the_writer_that_leaves(void **state)
 	watchdog(NULL);
 }
 
+static void *writer_in_vain(void *argument)
+{
+	struct line *q = argument;
+
+	while (pawl_load_acquire(&q->stop) == 0)
+		assert_false(pawl_rwlock_write_trylock(&q->l));
+	return NULL;
+}
+
+/* Others read all the time: each try to read succeeds. */
+static void *reader_beside(void *argument)
+{
+	struct line *q = argument;
+	long i, refused = 0;
+
+	for (i = 0; i < 300000; i++)
+		if (pawl_rwlock_read_trylock(&q->l))
+			pawl_rwlock_read_unlock(&q->l);
+		else
+			refused++;
+	pawl_store_release(&q->stop, 1);
+	assert_int_equal(refused, 0);
+	return NULL;
+}
+
+static void a_try_to_write_in_vain_turns_no_reader_away(void **state)
+{
+	enum form form;
+	int downgraded;
+
+	(void)state;
+	watchdog("a try in vain");
+	for (form = GATED; form < FORMS; form++)
+		for (downgraded = 0; downgraded < 2; downgraded++) {
+			struct line q = {.stop = {0}};
+			pthread_t reader, writer;
+
+			shape(&q.l, form);
+			if (downgraded != 0) {
+				pawl_rwlock_write_lock(&q.l);
+				pawl_rwlock_downgrade(&q.l);
+			} else {
+				pawl_rwlock_read_lock(&q.l);
+			}
+			assert_int_equal(
+				pthread_create(&writer, NULL, writer_in_vain, &q), 0);
+			assert_int_equal(pthread_create(&reader, NULL, reader_beside, &q),
+					 0);
+			pthread_join(reader, NULL);
+			pthread_join(writer, NULL);
+			pawl_rwlock_read_unlock(&q.l);
+			assert_free(&q.l);
+		}
+	watchdog(NULL);
+}
+
 static void *late_writer(void *argument)
 {
 	struct line *q = argument;
@@ -441,6 +497,7 @@ int main(void)
 		cmocka_unit_test(recursive_reading_does_not_wait_for_a_writer),
 		cmocka_unit_test(timed_waits_end_and_leave_nothing_behind),
 		cmocka_unit_test(a_queued_reader_is_let_in_by_the_writer_that_leaves),
+		cmocka_unit_test(a_try_to_write_in_vain_turns_no_reader_away),
 		cmocka_unit_test(a_writer_that_gives_up_lets_queued_readers_join),
 		cmocka_unit_test(one_reader_gets_in_among_writers),
 		cmocka_unit_test(a_writer_gets_in_among_readers_that_overlap),

@@ -44,6 +44,7 @@ bool pawl_spin_told(const pawl_atomic64 *w, uint64_t value);
 void pawl_spin_woken(uint64_t told);
 uint64_t pawl_wake_cost(void);
 void pawl_spin_while(const pawl_atomic64 *w, uint64_t value, uint64_t ns);
+void pawl_spin_past(const pawl_atomic64 *w, uint64_t value);
 void pawl_at_thread_exit_native_(void);
 uint64_t pawl_seed_native_(void);
 unsigned pawl_current_cpu(void);

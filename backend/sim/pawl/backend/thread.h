@@ -43,6 +43,7 @@ bool sim_spin_told(const pawl_atomic64 *w, uint64_t value);
 void sim_spin_woken(uint64_t told);
 uint64_t sim_wake_cost(void);
 void sim_spin_while(const pawl_atomic64 *w, uint64_t value, uint64_t ns);
+void sim_spin_past(const pawl_atomic64 *w, uint64_t value);
 
 #ifdef SIM_SPIN /* spin.c itself */
 
@@ -55,6 +56,7 @@ void sim_spin_while(const pawl_atomic64 *w, uint64_t value, uint64_t ns);
 #define pawl_spin_woken	 sim_spin_woken
 #define pawl_wake_cost	 sim_wake_cost
 #define pawl_spin_while	 sim_spin_while
+#define pawl_spin_past	 sim_spin_past
 
 static inline void pawl_arch_pause(void)
 {
@@ -120,6 +122,14 @@ static inline void pawl_spin_while(const pawl_atomic64 *w, uint64_t value, uint6
 		sim_spin_while(w, value, ns);
 	else
 		sim_await(SIM_AWAIT_CHANGE, (uint64_t *)&w->raw, value, 0, SIM_RELAXED);
+}
+
+static inline void pawl_spin_past(const pawl_atomic64 *w, uint64_t value)
+{
+	if (sim_timed())
+		sim_spin_past(w, value);
+	else
+		sim_await(SIM_AWAIT_NE, (uint64_t *)&w->raw, value, 0, SIM_RELAXED);
 }
 
 #endif /* SIM_SPIN */
