@@ -512,6 +512,9 @@ EXPORT int pthread_rwlock_init(pthread_rwlock_t *rwlock, const pthread_rwlockatt
 	start_if_first();
 	if (unlikely(profile_on))
 		profile_initialised(rwlock, SITE);
+	/* Relaxed: whatever is there; a lock that was ours has left this behind. */
+	pawl_rwlock_forget(&ours(rwlock)->plain,
+			   pawl_load_relaxed(&ours(rwlock)->claim) == OURS);
 	return glibc()->rwlock_init(rwlock, attr);
 }
 

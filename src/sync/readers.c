@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads that are not ended by who began them: of a thread that left it to another,
- * which the interposer allows for, and in the child of a fork.
+ * Reads that another thread ends than the one that began them, which the interposer allows
+ * for; reads that a new lock in the same memory ends; and reads in the child of a fork.
  *
  * Order: [R] pairs with [K] of sync/rwlock_write.c, and [D] pairs with [E] there. Here they
  * end what another thread read, after its section: that it is over is for the program to
@@ -133,6 +133,52 @@ bool pawl_rwlock_end_other(struct pawl_rwlock *l)
 	if (taken == ALL && pawl_parked_near_(l))
 		pawl_rwlock_wake_writer_(l);
 	return true;
+}
+
+/* Ends each read of l that a record has, of which the program knows that it is over. */
+static void clear(struct pawl_reads *r, const struct pawl_rwlock *l)
+{
+	unsigned i;
+
+	for (i = 0; i < SLOTS; i++) {
+		/* Relaxed: our own, or [R] looks again. */
+		uint64_t seen = pawl_load_relaxed(&r->slots[i]);
+
+		if ((seen & ~(uint64_t)PAWL_RWLOCK_MARKS) == pawl_address(l) &&
+		    pawl_cas_acq_rel(&r->slots[i], seen, 0)) /* [R] */
+			r->depth[i] = 0;
+	}
+}
+
+/* Whether a lock has, or may have, readers or threads that wait. Relaxed: a program that makes
+ * a new lock of it has ordered that. */
+static bool is_in_use(const struct pawl_rwlock *l)
+{
+	return !pawl_rwlock_is_quiet_(pawl_load_relaxed(&l->word)) ||
+	       pawl_load_relaxed(&l->gate.word) != 0 || pawl_mutex_has_queue(&l->gate);
+}
+
+void pawl_rwlock_forget(struct pawl_rwlock *l, bool was_one)
+{
+	struct pawl_thread *self = pawl_self();
+	struct pawl_node **link = &self->more_reads, *node;
+	struct pawl_reads *r;
+	unsigned i;
+
+	if (self->reads != NULL)
+		clear(self->reads, l);
+	while ((node = *link) != NULL)
+		if (node->value == pawl_address(l)) {
+			*link = node->free_next;
+			pawl_node_put_(node);
+		} else {
+			link = &node->free_next;
+		}
+	if (!was_one || !is_in_use(l))
+		return;
+	for (i = 0; (r = pawl_reads_at(i)) != NULL; i++)
+		clear(r, l);
+	pawl_rwlock_drop_waiters(l);
 }
 
 void pawl_rwlock_survive(struct pawl_rwlock *l)

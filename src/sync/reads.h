@@ -33,6 +33,14 @@ bool pawl_rwlock_reads(const struct pawl_rwlock *l);
  * record has one. */
 bool pawl_rwlock_end_other(struct pawl_rwlock *l);
 
+/*
+ * The memory of *l is about to become a new lock: reads of the old one that were never ended
+ * are over, and threads that wait for it are left asleep, but for their deadlines. `was_one`:
+ * *l still is what the old lock left there. Otherwise this ends the reads of this thread
+ * alone, and costs a look at its record.
+ */
+void pawl_rwlock_forget(struct pawl_rwlock *l, bool was_one);
+
 /* In the child of a fork: *l, which this thread reads, has no other readers, and no
  * writer that waits. */
 void pawl_rwlock_survive(struct pawl_rwlock *l);

@@ -365,7 +365,7 @@ static bool leave_line(struct pawl_rwlock *l, struct pawl_sleeper *me)
 	pawl_bucket_lock(bucket);
 	/* Relaxed: granted under the lock that we hold. */
 	granted = pawl_load_relaxed(&me->state) == SLEEPER_GRANTED;
-	if (!granted) {
+	if (!granted && !is_dropped(me)) {
 		pawl_bucket_uncount(bucket, me);
 		pawl_bucket_remove(bucket, me);
 		if (pawl_bucket_find(bucket->first, line_of(l)) == NULL)
@@ -381,7 +381,7 @@ static void abandon_line(struct pawl_sleeper *me)
 	struct pawl_rwlock *l = lock_of(me->address,
 					offsetof(struct pawl_rwlock, barred));
 
-	if (leave_line(l, me))
+	if (!is_dropped(me) && leave_line(l, me))
 		count_out(l);
 }
 

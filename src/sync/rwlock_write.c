@@ -71,8 +71,10 @@ static void stop_waiting(struct pawl_rwlock *l, struct pawl_sleeper *me)
 	struct pawl_bucket *bucket = pawl_bucket_of_(l);
 
 	pawl_bucket_lock(bucket);
-	pawl_bucket_uncount(bucket, me);
-	pawl_bucket_remove(bucket, me);
+	if (!is_dropped(me)) {
+		pawl_bucket_uncount(bucket, me);
+		pawl_bucket_remove(bucket, me);
+	}
 	pawl_bucket_unlock(bucket);
 }
 
@@ -80,6 +82,8 @@ static void abandon_drain(struct pawl_sleeper *me)
 {
 	struct pawl_rwlock *l = lock_of(me->address, offsetof(struct pawl_rwlock, word));
 
+	if (is_dropped(me))
+		return;
 	stop_waiting(l, me);
 	/* Readers may be inside by a form that we took. If there was none, it does no
 	 * harm: the next writer takes it. */
@@ -89,7 +93,7 @@ static void abandon_drain(struct pawl_sleeper *me)
 
 /*
  * Waits until a word is no longer `seen`: 0, or ETIMEDOUT, or ECANCELED if the wait was
- * abandoned and with it the gate. Requires the gate, and signals barred, but when it sleeps:
+ * abandoned and with it the gate, or *l is a new lock. Requires the gate, and signals barred, but when it sleeps:
  * who jumps otherwise would keep the gate.
  */
 static int await_other(struct pawl_rwlock *l, const pawl_atomic64 *w, uint64_t seen,
@@ -118,6 +122,8 @@ static int await_other(struct pawl_rwlock *l, const pawl_atomic64 *w, uint64_t s
 	if (me.abandoned)
 		return ECANCELED;
 	stop_waiting(l, &me);
+	if (is_dropped(&me))
+		return ECANCELED;
 	return late ? ETIMEDOUT : 0;
 }
 
@@ -406,4 +412,24 @@ void pawl_rwlock_wake_gate_(const struct pawl_rwlock *l)
 {
 	pawl_mutex_wake_(&l->gate);
 	wake_all(pawl_bucket_of_(&l->gate), line_of(l));
+}
+
+static void drop(struct pawl_bucket *bucket, const volatile void *address)
+{
+	struct pawl_sleeper *sleeper;
+
+	pawl_bucket_lock(bucket);
+	while ((sleeper = pawl_bucket_find(bucket->first, address)) != NULL) {
+		pawl_bucket_uncount(bucket, sleeper);
+		pawl_bucket_remove(bucket, sleeper);
+		sleeper->address = NULL;
+	}
+	pawl_bucket_unlock(bucket);
+}
+
+void pawl_rwlock_drop_waiters(struct pawl_rwlock *l)
+{
+	pawl_mutex_forget(&l->gate);
+	drop(pawl_bucket_of_(&l->gate), line_of(l));
+	drop(pawl_bucket_of_(l), drain_of(l));
 }

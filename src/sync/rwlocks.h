@@ -57,4 +57,13 @@ bool pawl_rwlock_sleep(struct pawl_sleeper *me, bool sure,
 /* Lets go of the gate, as one who has not written. */
 void pawl_rwlock_leave_gate(struct pawl_rwlock *l);
 
+/* Drops the sleepers that wait for *l from their queues: they find their address NULL. */
+void pawl_rwlock_drop_waiters(struct pawl_rwlock *l);
+
+/* Whether a sleeper was dropped so. Requires the bucket's lock, or that it sleeps no more. */
+static inline bool is_dropped(const struct pawl_sleeper *me)
+{
+	return me->address == NULL;
+}
+
 #endif /* PAWL_SYNC_RWLOCKS_H */

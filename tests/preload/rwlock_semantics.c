@@ -376,6 +376,61 @@ static void forks(void)
 	can_write(&rw);
 }
 
+/* Reads it so often that no read needs the lock's own memory any more. */
+static void read_often(pthread_rwlock_t *rw)
+{
+	int i;
+
+	for (i = 0; i < 10000; i++) {
+		pthread_rwlock_rdlock(rw);
+		pthread_rwlock_unlock(rw);
+	}
+}
+
+/* A new lock has nothing of the one that was there before. */
+static void use_anew(pthread_rwlock_t *rw)
+{
+	SHOW(pthread_rwlock_init(rw, NULL));
+	read_often(rw);
+	elsewhere(can_write, rw);
+	elsewhere(write_and_end, rw);
+	SHOW(pthread_rwlock_tryrdlock(rw));
+}
+
+/* Initialised while it is read: once, twice at once, by a thread that has ended; and in the
+ * child of a fork, where its threads are gone. */
+static void initialised_anew(void)
+{
+	static pthread_rwlock_t rw = PTHREAD_RWLOCK_INITIALIZER;
+	int times, i, status;
+	pid_t child;
+
+	printf("-- initialised anew\n");
+	for (times = 1; times < 3; times++) {
+		read_often(&rw);
+		for (i = 0; i < times; i++)
+			SHOW(pthread_rwlock_rdlock(&rw));
+		use_anew(&rw);
+		SHOW(pthread_rwlock_init(&rw, NULL));
+	}
+	read_often(&rw);
+	elsewhere(read_and_end, &rw);
+	use_anew(&rw);
+	SHOW(pthread_rwlock_init(&rw, NULL));
+	SHOW(pthread_rwlock_rdlock(&rw));
+	fflush(stdout);
+	child = fork();
+	if (child == 0) {
+		use_anew(&rw);
+		fflush(stdout);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	printf("child %#x\n", (unsigned)status);
+	SHOW(pthread_rwlock_unlock(&rw));
+	can_write(&rw);
+}
+
 int main(void)
 {
 	alarm(120);
@@ -387,5 +442,6 @@ int main(void)
 	unlocked_by_another_reader();
 	between_processes();
 	forks();
+	initialised_anew();
 	return 0;
 }

@@ -2,6 +2,7 @@
 /* pawl_rwlock in each of its forms: who is let in, who waits, what is left behind. */
 #include "harness/harness.h"
 #include "rwlock_forms.h"
+#include "sync/reads.h"
 
 #include <errno.h>
 #include <string.h>
@@ -395,6 +396,66 @@ static void a_writer_that_gives_up_lets_queued_readers_join(void **state)
 	watchdog(NULL);
 }
 
+/* A thread that waits for a lock whose memory becomes a new one; timed. */
+struct dropped {
+	struct pawl_rwlock l;
+	bool writes;
+	int error;
+};
+
+static void *wait_and_be_dropped(void *argument)
+{
+	struct dropped *d = argument;
+	struct timespec then = in_ms(CLOCK_MONOTONIC, 300);
+
+	if (d->writes)
+		d->error = pawl_rwlock_write_timedlock(&d->l, CLOCK_MONOTONIC, &then);
+	else
+		d->error = pawl_rwlock_read_timedlock(&d->l, CLOCK_MONOTONIC, &then);
+	return NULL;
+}
+
+static void a_new_lock_drops_the_waiters_of_the_old_one(void **state)
+{
+	enum form form;
+	int writes;
+
+	(void)state;
+	watchdog("a new lock");
+	for (form = GATED; form < FORMS; form++)
+		for (writes = 0; writes < 2; writes++) {
+			struct dropped d = {.writes = writes != 0};
+			uint64_t none = membarrier_works() ? 0 : 1;
+			const void *place = writes != 0 && form != GATED ? (void *)&d.l
+									 : &d.l.gate;
+			pthread_t thread;
+
+			shape(&d.l, form);
+			if (d.writes)
+				pawl_rwlock_read_lock(&d.l);
+			else
+				pawl_rwlock_write_lock(&d.l);
+			assert_int_equal(
+				pthread_create(&thread, NULL, wait_and_be_dropped, &d),
+				0);
+			while (pawl_load_acquire(&pawl_bucket_of_(place)->wanted) == none)
+				breathe();
+			pawl_rwlock_forget(&d.l, true);
+			assert_int_equal(
+				pawl_load_acquire(&pawl_bucket_of_(place)->wanted), none);
+			d.l = (struct pawl_rwlock)PAWL_RWLOCK_INIT;
+			pthread_join(thread, NULL);
+			/* Late, or in the new lock, which was free. */
+			if (d.error == 0)
+				pawl_store_relaxed(&d.l.gate.word,
+						   0); /* Relaxed: joined */
+			else
+				assert_int_equal(d.error, ETIMEDOUT);
+			assert_free(&d.l);
+		}
+	watchdog(NULL);
+}
+
 static void one_reader_gets_in_among_writers(void **state)
 {
 	enum { CROWD = 4, TIMES = 50 };
@@ -499,6 +560,7 @@ int main(void)
 		cmocka_unit_test(a_queued_reader_is_let_in_by_the_writer_that_leaves),
 		cmocka_unit_test(a_try_to_write_in_vain_turns_no_reader_away),
 		cmocka_unit_test(a_writer_that_gives_up_lets_queued_readers_join),
+		cmocka_unit_test(a_new_lock_drops_the_waiters_of_the_old_one),
 		cmocka_unit_test(one_reader_gets_in_among_writers),
 		cmocka_unit_test(a_writer_gets_in_among_readers_that_overlap),
 		cmocka_unit_test(a_bias_that_was_withdrawn_is_barred_for_a_while),

@@ -136,6 +136,8 @@
 #define pawl_rwlock_wake_gate_	 sim_rwlock_wake_gate
 #define pawl_rwlock_wake_writer_ sim_rwlock_wake_writer
 #define pawl_rwlock_to_reader_	 sim_rwlock_to_reader
+#define pawl_rwlock_drop_waiters sim_rwlock_drop_waiters
+#define pawl_rwlock_forget	 sim_rwlock_forget
 #define pawl_reads_first	 sim_reads_first
 #define pawl_reads_at		 sim_reads_at
 #define pawl_reads_exit		 sim_reads_exit
