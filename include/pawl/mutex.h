@@ -11,10 +11,10 @@
  * Departs    from nothing; docs/design/mutex.md says what was tried.
  * Cost       lock 1 RMW, unlock 0 RMW; 16 bytes, 0 = free.
  *
- * State (word, due): word is who holds it (the address of that thread's storage),
- * or 0. due is 0 while nobody waits. Its lower half is the number of unlocks after
- * which the lock goes to the head of the queue instead of being set free, 0 if
- * nobody is queued; its upper half counts unlocks down for whoever polls.
+ * State (word, due): word is the holder's pawl_thread_id(), or 0. due is 0 while no
+ * thread waits. Its lower half is the number of unlocks after which the lock goes to the
+ * head of the queue instead of being set free, 0 if the queue is empty; its upper half
+ * counts unlocks down for threads that poll.
  *
  *   (0, d) --lock--> (me, d) --unlock--> (0, 0)                   d = 0
  *                            --unlock--> (0, d - 1)               d > 1
@@ -78,10 +78,10 @@ int pawl_mutex_lock_until_(struct pawl_mutex *m, int clock, const struct timespe
 }
 #endif
 
-/* Who holds a mutex that this thread holds. */
+/* The word of a mutex that this thread holds. */
 static inline uint64_t pawl_mutex_me_(void)
 {
-	return pawl_address(pawl_self());
+	return pawl_thread_id();
 }
 
 /* Takes *m if it looks free and is. */

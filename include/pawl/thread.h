@@ -9,6 +9,9 @@
  *
  * The back end supplies, in pawl/backend/thread.h:
  *   pawl_self()           this thread's storage
+ *   pawl_thread_id()      this thread: a multiple of 8, other than 0, that no other living
+ *                         thread of the process has; the same number in every copy of the
+ *                         library that the process has loaded
  *   pawl_one_in(n)        true about once in n calls, at random
  *   pawl_spin_begin(spin, ns)
  *   pawl_spin_again(spin) lets a while pass before the next poll; false once ns

@@ -235,8 +235,7 @@ bool lock_try(struct mutex *m);
 int lock_take_until(struct mutex *m, clockid_t clock, const struct timespec *time,
 		    const void *site);
 void lock_give(struct mutex *m);
-/* With the default lock: whose it is, by the address of that thread's storage; 0 if
- * nobody's. A hint. */
+/* With the default lock: the pawl_thread_id() of its holder; 0 if it is free. A hint. */
 uint64_t lock_owner(struct mutex *m);
 /* The queue that a waiter may be moved to; NULL if the lock has none. */
 struct pawl_mutex *lock_queue(struct mutex *m);

@@ -165,7 +165,7 @@ static struct profile_thread *begin(struct profile_thread *t)
 	profile_set(&t->drawn_mean, 1);
 	profile_set(&t->coin, pawl_os_now() ^ (pawl_address(t) << 8) ^ 1);
 	profile_set(&t->id, my_id());
-	profile_set(&t->owner, pawl_address(pawl_self()));
+	profile_set(&t->owner, pawl_mutex_me_());
 	profile_set(&t->number, (uint64_t)(t - profile_file->threads) + 1);
 	profile_set(owner_slot(profile_get(&t->owner)), profile_get(&t->number));
 	return t;

@@ -9,6 +9,8 @@
  *   pawl_arch_full_fence()       order all earlier accesses before all later
  *   pawl_arch_acquire_fence()    order earlier loads before all later accesses
  *   pawl_arch_release_fence()    order all earlier accesses before later stores
+ *   pawl_arch_thread_pointer()   the register that thread-local storage is found by: a
+ *                                multiple of 8, other than 0
  *   pawl_arch_cpu()              the number of this CPU; of use only where
  *   pawl_arch_has_cpu()          says so: every CPU has the instruction
  *   pawl_arch_find(name, into)   sets `into` to the address of the library's object

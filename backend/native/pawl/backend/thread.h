@@ -64,6 +64,15 @@ static inline struct pawl_thread *pawl_self(void)
 #endif
 }
 
+static inline uint64_t pawl_thread_id(void)
+{
+#ifdef PAWL_PLAYED
+	return pawl_address(pawl_self());
+#else
+	return pawl_arch_thread_pointer();
+#endif
+}
+
 /* Marsaglia's xorshift64: statistical quality is plenty for tossing coins. */
 static inline uint64_t pawl_random_native_(void)
 {

@@ -28,6 +28,11 @@ static inline struct pawl_thread *pawl_self(void)
 	return (struct pawl_thread *)sim_self();
 }
 
+static inline uint64_t pawl_thread_id(void)
+{
+	return pawl_address(pawl_self());
+}
+
 static inline bool pawl_one_in(unsigned n)
 {
 	return sim_one_in(n);

@@ -38,6 +38,13 @@ static inline void pawl_arch_release_fence(void)
 }
 #endif
 
+#ifndef pawl_arch_thread_pointer
+static inline uint64_t pawl_arch_thread_pointer(void)
+{
+	return (uint64_t)__builtin_thread_pointer();
+}
+#endif
+
 #ifndef pawl_arch_cpu
 static inline uint64_t pawl_arch_cpu(void)
 {

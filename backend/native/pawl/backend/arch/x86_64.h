@@ -25,6 +25,16 @@ static inline void pawl_arch_release_fence(void)
 #define pawl_arch_find(name, into) \
 	__asm__("movq	" #name "@GOTPCREL(%%rip), %0" : "=r"(into))
 
+/* The first word of the block that %fs points to is the address of that block. */
+static inline uint64_t pawl_arch_thread_pointer(void)
+{
+	uint64_t pointer;
+
+	__asm__("movq	%%fs:0, %0" : "=r"(pointer));
+	return pointer;
+}
+#define pawl_arch_thread_pointer pawl_arch_thread_pointer
+
 /* RDPID; Linux keeps the number in the low 12 bits, the node above them. */
 static inline uint64_t pawl_arch_cpu(void)
 {
