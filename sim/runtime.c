@@ -292,6 +292,11 @@ unsigned pawl_lease_ids(void)
 	return 2;
 }
 
+unsigned pawl_os_likely_cpus(void)
+{
+	return pawl_lease_ids();
+}
+
 void pawl_lease_get_stats(struct pawl_lease_stats *stats)
 {
 	(void)stats;

@@ -31,6 +31,7 @@ static struct {
 	enum pawl_lease_mode mode;
 	unsigned ids;
 	bool by_cpu;	/* ids are CPUs */
+	bool by_word;	/* ids are what a word of the system says */
 	bool aimed;	/* a barrier can go to one CPU */
 	bool sequences; /* barriers end restartable sequences, and there may be some */
 } domain;
@@ -48,13 +49,13 @@ static bool to_be_had(enum pawl_lease_mode mode)
 	switch (mode) {
 	case PAWL_LEASE_CPU:
 		return pawl_os_cpu_word() != NULL && pawl_os_barrier_prepare() &&
-		       pawl_os_possible_cpus() <= LEASE_CPUS;
+		       pawl_os_cpu_limit() <= LEASE_CPUS;
 	case PAWL_LEASE_CID:
 		return pawl_os_cid_word() != NULL && pawl_os_barrier_prepare() &&
-		       pawl_os_possible_cpus() <= LEASE_CPUS;
+		       pawl_os_cpu_limit() <= LEASE_CPUS;
 	case PAWL_LEASE_RDPID:
 		return pawl_arch_has_cpu() && pawl_os_barrier_prepare() &&
-		       pawl_os_possible_cpus() <= LEASE_CPUS;
+		       pawl_os_cpu_limit() <= LEASE_CPUS;
 	case PAWL_LEASE_THREAD:
 		return pawl_os_barrier_prepare();
 	case PAWL_LEASE_FENCED:
@@ -125,11 +126,10 @@ static void settle_on(enum pawl_lease_mode mode)
 	domain.by_cpu = mode == PAWL_LEASE_CPU || mode == PAWL_LEASE_RDPID;
 	domain.aimed = domain.by_cpu && pawl_os_barrier_cpu_prepare();
 	domain.sequences = by_area && wants_sequences() && pawl_os_barrier_cpu_prepare();
-	if (mode == PAWL_LEASE_THREAD ||
-	    (mode == PAWL_LEASE_FENCED && pawl_os_cpu_word() == NULL))
-		domain.ids = LEASE_NOBODY;
-	else
-		domain.ids = pawl_os_possible_cpus();
+	domain.by_word = by_area ||
+			 (mode == PAWL_LEASE_FENCED && pawl_os_cpu_word() != NULL &&
+			  pawl_os_cpu_limit() <= LEASE_CPUS);
+	domain.ids = domain.by_cpu || domain.by_word ? pawl_os_cpu_limit() : LEASE_NOBODY;
 	pawl_store_release(&domain.chosen, 1); /* [D] */
 }
 
@@ -188,10 +188,9 @@ void pawl_lease_bind(struct pawl_lease_handle *h)
 	h->slot = h->id % domain.ids;
 	/* NULL also for a thread that the system keeps no word for: its leases
 	 * are bound to itself alone. */
-	if (domain.mode == PAWL_LEASE_CPU || domain.mode == PAWL_LEASE_FENCED)
-		cpu = pawl_os_cpu_word();
-	else if (domain.mode == PAWL_LEASE_CID)
-		cpu = pawl_os_cid_word();
+	if (domain.by_word)
+		cpu = domain.mode == PAWL_LEASE_CID ? pawl_os_cid_word()
+						    : pawl_os_cpu_word();
 	h->home = cpu != NULL ? cpu : &h->slot;
 	h->told = cpu != NULL && !h->fenced ? cpu : &nowhere.number;
 	if (domain.mode == PAWL_LEASE_RDPID)

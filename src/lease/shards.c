@@ -62,6 +62,7 @@ int pawl_shards_create(struct pawl_shards *p, const struct pawl_shards_plan *pla
 {
 	const size_t line = _Alignof(struct record);
 	uint64_t own, more = 1, i;
+	unsigned spread = pawl_os_likely_cpus();
 	char *memory;
 
 	memset(p, 0, sizeof(*p));
@@ -74,9 +75,10 @@ int pawl_shards_create(struct pawl_shards *p, const struct pawl_shards_plan *pla
 	p->patience = PATIENCE;
 	/* Also of ATOMIC, where sequences look in vain; only room, until it is used. */
 	own = (uint64_t)p->ids * p->plan.chain;
-	if (!p->leased) /* threads that are spread at random need room to miss each other */
-		while (more < p->ids * (p->at_random ? 4u : 1u) && more < MOST_SHARED)
-			more *= 2;
+	if (p->at_random)
+		spread *= 4; /* so that threads miss each other */
+	while (!p->leased && more < spread && more < MOST_SHARED)
+		more *= 2;
 	p->most = more - 1;
 	p->mapped = (NOBODYS + own + more) * p->stride;
 	memory = pawl_os_reserve(p->mapped);

@@ -4,6 +4,7 @@
 #include "os/linux.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
@@ -172,12 +173,11 @@ bool pawl_os_cache_of(unsigned cpu, unsigned *first, bool *all)
 	return next_range(&mine, first, &last);
 }
 
-unsigned pawl_os_possible_cpus(void)
+unsigned pawl_os_likely_cpus(void)
 {
 	unsigned cpus = read_possible("/sys/devices/system/cpu/possible");
 
-	/* Without that file any number may come: most systems' limit, then. */
-	return cpus != 0 ? cpus : CPU_SETSIZE;
+	return cpus != 0 ? cpus : pawl_os_cpus();
 }
 
 /* Sets of CPUs, as the kernel has them. */
@@ -185,6 +185,18 @@ enum { VISITABLE = 4096, WORD_BITS = 8 * sizeof(unsigned long) };
 struct cpus {
 	unsigned long words[VISITABLE / WORD_BITS];
 };
+
+unsigned pawl_os_cpu_limit(void)
+{
+	struct cpus all;
+	int saved = errno;
+	/* The system call, not the function: it returns how many bytes the kernel's own
+	 * sets have, and EINVAL if ours have not got as many. */
+	long bytes = syscall(SYS_sched_getaffinity, 0, sizeof(all), &all);
+
+	errno = saved;
+	return bytes > 0 ? 8 * (unsigned)bytes : UINT_MAX;
+}
 
 /* With signals blocked. Whoever is on a CPU alone has had the kernel take off whoever
  * was there. */

@@ -56,8 +56,11 @@ const uint32_t *pawl_os_cpu_word(void);
  * one, and all are less than the number of threads, and of CPUs. */
 const uint32_t *pawl_os_cid_word(void);
 
-/* How many CPUs there can ever be; their numbers are less. */
-unsigned pawl_os_possible_cpus(void);
+/* The number of every CPU, and every concurrency id, is less; UINT_MAX if the system
+ * does not say. */
+unsigned pawl_os_cpu_limit(void);
+/* How many CPUs there may be. For policies only: in a container it may be wrong. */
+unsigned pawl_os_likely_cpus(void);
 
 /*
  * What sees to fork, thread exit and unload, src/life: whatever a program is linked
