@@ -260,6 +260,20 @@ void pawl_lease_mode_forget(void)
 {
 }
 
+/* No handler jumps here. */
+void pawl_critical_enter(void)
+{
+}
+
+void pawl_critical_leave(void)
+{
+}
+
+const void *pawl_critical_frame(void)
+{
+	return NULL;
+}
+
 /* No signal comes but where a scenario has one, and those handlers only acquire. */
 uint64_t pawl_os_block_signals(void)
 {

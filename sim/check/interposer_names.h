@@ -120,10 +120,12 @@ const char *sim_thread_pointer(void);
 
 void sim_cleanup_push(void (*handler)(void *), void *argument);
 void sim_cleanup_pop(void);
+#define __pthread_unregister_cancel(handler) sim_cleanup_pop()
 #undef pthread_cleanup_push
 #undef pthread_cleanup_pop
 #define pthread_cleanup_push(handler, argument) \
 	{                                       \
+		char __cancel_buf;              \
 		sim_cleanup_push(handler, argument)
 #define pthread_cleanup_pop(execute) \
 	sim_cleanup_pop();           \

@@ -8,7 +8,8 @@
  *
  * Cancellation acts while it sleeps, and only then. A waiter that is cancelled
  * gets its mutex back before the program's cleanup handlers run. If a signal had
- * reached it already, it passes that on: it may have been the only one.
+ * reached it already, it passes that on: it may have been the only one. A waiter whose
+ * signal handler jumps out of the wait passes it on as well, and does not get its mutex.
  *
  * A process-shared condition variable is glibc's, unless a waiter comes with a
  * mutex of ours, which glibc could not let go of. Such a stray waits at a condition
@@ -41,7 +42,10 @@ struct wait {
 	struct pawl_sleeper me;	 /* first: found by it */
 	struct pawl_cond *plain; /* where it enrolled */
 	struct mutex *mutex;
-	const void *site; /* return address of the program's call */
+	const void *site;	/* return address of the program's call */
+	bool woken;		/* sleep or withdraw has said that a signal came */
+	int cancel_type;	/* the program's */
+	void *volatile handler; /* of cancellation: what a jump must unregister, or NULL */
 	/* If it is counted: when a signal put it into the queue of its mutex, and when
 	 * it was called out of that. */
 	uint64_t queued, called;
@@ -124,14 +128,35 @@ static void pass_on(struct wait *w)
 static void cancelled(void *argument)
 {
 	struct wait *w = argument;
-	bool signalled = !pawl_cond_withdraw(w->plain, &w->me);
+	bool signalled;
 
+	w->handler = NULL;
+	signalled = !pawl_cond_withdraw(w->plain, &w->me);
+	w->woken = signalled;
 	stats_in_cond = false;
 	if (unlikely(profile_on))
 		profile_waited();
 	take_back(w, signalled);
+	pawl_wait_end(&w->me);
 	if (signalled)
 		pass_on(w);
+}
+
+/* A jump out of the wait, at any instruction of it. */
+static void abandon(struct pawl_sleeper *me)
+{
+	struct wait *w = (struct wait *)(void *)me;
+	int type;
+
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+	if (w->handler != NULL)
+		__pthread_unregister_cancel(w->handler);
+	stats_in_cond = false;
+	if (unlikely(profile_on))
+		profile_waited();
+	if (pawl_cond_leave(w->plain, me, w->woken))
+		pass_on(w);
+	pthread_setcanceltype(w->cancel_type, &type);
 }
 
 /* Sleeps until a signal comes, or the deadline (false); cancellation acts. */
@@ -140,24 +165,53 @@ static bool sleep_cancellably(struct wait *w, const struct pawl_deadline *deadli
 	bool woken;
 	int type;
 
+	pawl_critical_enter(); /* a jump must know what to unregister */
 	/* Registers the handler by hand, not by tables: the cancellation may
 	 * come at any instruction, not only inside a call. */
 	pthread_cleanup_push(cancelled, w);
+	w->handler = &__cancel_buf; /* a name of glibc's macro */
+	pawl_critical_leave();
 	stats_in_cond = true;
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
 	woken = pawl_cond_sleep(&w->me, deadline);
-	pthread_setcanceltype(type, &type);
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
 	stats_in_cond = false;
+	w->handler = NULL;
 	pthread_cleanup_pop(0);
 	return woken;
+}
+
+/* The wait itself, which is on record. */
+static int wait_on_record(struct wait *w, const struct cond *c,
+			  const struct pawl_deadline *deadline)
+{
+	int error;
+
+	pawl_cond_enroll(w->plain, &w->me);
+	error = mutex_suspend(w->mutex, w->site);
+	if (error != 0) { /* glibc's: nothing but a wake-up can have come */
+		if (!pawl_cond_withdraw(w->plain, &w->me))
+			pass_on(w);
+		return error;
+	}
+	if (unlikely(profile_on))
+		profile_wait(c, PROFILE_COND, 0, w->site);
+	w->woken = sleep_cancellably(w, deadline) ||
+		   !pawl_cond_withdraw(w->plain, &w->me);
+	if (unlikely(profile_on))
+		profile_waited();
+	error = take_back(w, w->woken);
+	if (error != 0)
+		return error;
+	return w->woken ? 0 : ETIMEDOUT;
 }
 
 static int wait_until(struct cond *c, struct mutex *m,
 		      const struct pawl_deadline *deadline, const void *site)
 {
-	struct wait w = {.mutex = m, .plain = &c->plain, .site = site};
-	bool signalled;
-	int error = mutex_may_suspend(m);
+	struct wait w = {
+		.me.abandon = abandon, .mutex = m, .plain = &c->plain, .site = site};
+	int error = mutex_may_suspend(m), type;
 
 	/* Before a signal can reach us: it would move us to the queue of a mutex
 	 * that we do not hold. */
@@ -167,23 +221,12 @@ static int wait_until(struct cond *c, struct mutex *m,
 		w.plain = stand_in(c);
 	else
 		w.me.mutex = mutex_queue(m);
-	pawl_cond_enroll(w.plain, &w.me);
-	error = mutex_suspend(m, site);
-	if (error != 0) { /* glibc's: nothing but a wake-up can have come */
-		if (!pawl_cond_withdraw(w.plain, &w.me))
-			pass_on(&w);
-		return error;
-	}
-	if (unlikely(profile_on))
-		profile_wait(c, PROFILE_COND, 0, site);
-	signalled = sleep_cancellably(&w, deadline) ||
-		    !pawl_cond_withdraw(w.plain, &w.me);
-	if (unlikely(profile_on))
-		profile_waited();
-	error = take_back(&w, signalled);
-	if (error != 0)
-		return error;
-	return signalled ? 0 : ETIMEDOUT;
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &w.cancel_type);
+	pawl_wait_begin(&w.me);
+	error = wait_on_record(&w, c, deadline);
+	pawl_wait_end(&w.me);
+	pthread_setcanceltype(w.cancel_type, &type);
+	return error;
 }
 
 static bool leave_to_glibc(const struct cond *c, const struct mutex *m)

@@ -58,9 +58,6 @@ static void resolve(void)
 	find(&functions.dlmopen, "dlmopen");
 	find(&functions.syscall, "syscall");
 	find(&functions.prctl, "prctl");
-	find(&functions.sigsetjmp, "__sigsetjmp");
-	find(&functions.setjmp, "setjmp");
-	find(&functions.setjmp_bare, "_setjmp");
 	find(&functions.longjmp, "longjmp");
 	find(&functions.siglongjmp, "siglongjmp");
 	find(&functions.longjmp_checked, "__longjmp_chk");

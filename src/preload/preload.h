@@ -176,9 +176,6 @@ struct glibc {
 	long (*syscall)(long, ...);
 	int (*prctl)(int, ...);
 	void *(*dlmopen)(long, const char *, int);
-	int (*sigsetjmp)(struct __jmp_buf_tag *, int);
-	int (*setjmp)(struct __jmp_buf_tag *);
-	int (*setjmp_bare)(struct __jmp_buf_tag *);
 	void (*longjmp)(struct __jmp_buf_tag *, int);
 	void (*siglongjmp)(struct __jmp_buf_tag *, int);
 	void (*longjmp_checked)(struct __jmp_buf_tag *, int);

@@ -109,7 +109,6 @@ void start(void)
 	lock_choose(type);
 	rwlock_choose(glibcs_rwlocks);
 	identity_start();
-	pawl_jumps_expect();
 	stats_start(type->name, secure_getenv("PAWL_STATS"));
 	start_profile();
 	pawl_os_barrier_prepare(); /* somebody may park before constructors run */

@@ -45,9 +45,11 @@ static bool pass(struct pawl_barriers *service, unsigned cpu)
 
 	if (asking)
 		return pawl_barrier_call(cpu);
+	pawl_critical_enter(); /* other threads queue behind this one */
 	asking = true;
 	good = pawl_barriers_pass(service, cpu);
 	asking = false;
+	pawl_critical_leave();
 	return good;
 }
 

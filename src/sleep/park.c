@@ -33,12 +33,14 @@ enum { SETTLED_NS = 1000 * 1000 * 1000 };
 
 void pawl_bucket_lock(struct pawl_bucket *bucket)
 {
+	pawl_critical_enter();
 	pawl_guard_lock(&bucket->lock);
 }
 
 void pawl_bucket_unlock(struct pawl_bucket *bucket)
 {
 	pawl_guard_unlock(&bucket->lock);
+	pawl_critical_leave();
 }
 
 struct pawl_sleeper *pawl_bucket_find(struct pawl_sleeper *from,

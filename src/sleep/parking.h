@@ -36,11 +36,9 @@ struct pawl_sleeper {
 	uint64_t identity;	  /* pawl_mutex's: the owner, should it be granted */
 	struct pawl_mutex *mutex; /* pawl_cond's only: which one it wants back, or
 				   * NULL: it then is simply woken */
-	/* pawl_mutex's, volatile for signals: the wait that a handler interrupted, in which
-	 * this one is; and whether pawl_mutex_abandon came by. */
+	/* On record (sync/jumps.c): the wait that a signal handler interrupted, inside
+	 * which this one is; and how a jump withdraws this one. Volatile for handlers. */
 	struct pawl_sleeper *volatile outer;
-	volatile bool abandoned;
-	/* How that makes it leave its queue, if not as that of a mutex. */
 	void (*abandon)(struct pawl_sleeper *);
 	bool taken;	/* pawl_cond's only: off its list, and about to be told */
 	uint64_t since; /* pawl_cond's only: when it came, on the clock */
@@ -52,6 +50,16 @@ void pawl_guard_lock(pawl_atomic64 *guard);
 /* As lock; false if that took longer than ns nanoseconds. */
 bool pawl_guard_lock_for(pawl_atomic64 *guard, uint64_t ns);
 void pawl_guard_unlock(pawl_atomic64 *guard);
+
+/*
+ * A section that a signal handler may interrupt, but must not jump out of: it would keep a
+ * lock, or leave another thread without its wake-up. May be nested. Between lock and unlock
+ * of a bucket a thread is in one. The third returns the outermost frame of the one that
+ * the calling thread is in, or NULL.
+ */
+void pawl_critical_enter(void);
+void pawl_critical_leave(void);
+const void *pawl_critical_frame(void);
 
 void pawl_bucket_lock(struct pawl_bucket *bucket);
 void pawl_bucket_unlock(struct pawl_bucket *bucket);

@@ -17,10 +17,10 @@ void pawl_cond_enroll(struct pawl_cond *c, struct pawl_sleeper *me)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of_(c);
 
-	me->address = c;
 	me->identity = pawl_mutex_me_();
 	me->since = pawl_os_now();
 	pawl_bucket_lock(bucket);
+	me->address = c;
 	pawl_bucket_append(bucket, me);
 	count_waiters(c, +1); /* I1 */
 	pawl_bucket_unlock(bucket);
@@ -33,22 +33,49 @@ bool pawl_cond_sleep(struct pawl_sleeper *me, const struct pawl_deadline *deadli
 	return pawl_sleep(me, deadline);
 }
 
-bool pawl_cond_withdraw(struct pawl_cond *c, struct pawl_sleeper *me)
+/* Leaves c's list, unless a signal has taken it off before, or it was not there: true if
+ * a signal has. */
+static bool leave_list(struct pawl_cond *c, struct pawl_sleeper *me)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of_(c);
 	bool signalled;
 
 	pawl_bucket_lock(bucket);
 	signalled = me->taken;
-	if (!signalled) {
+	if (!signalled && me->address == c) {
 		count_waiters(c, -1);
 		pawl_bucket_remove(bucket, me);
+		me->address = NULL;
 	}
 	pawl_bucket_unlock(bucket);
+	return signalled;
+}
+
+bool pawl_cond_withdraw(struct pawl_cond *c, struct pawl_sleeper *me)
+{
+	if (!leave_list(c, me))
+		return true;
 	/* Signalled after all: in its mutex's queue, or about to be told. */
-	if (signalled)
-		pawl_sleep(me, NULL);
-	return !signalled;
+	pawl_sleep(me, NULL);
+	return false;
+}
+
+bool pawl_cond_leave(struct pawl_cond *c, struct pawl_sleeper *me, bool woken)
+{
+	struct pawl_deadline soon;
+	int error;
+
+	if (!leave_list(c, me))
+		return false;
+	/* The signaller wakes it, or puts it into the mutex's queue: this ends as soon as
+	 * it has. */
+	do {
+		error = me->mutex != NULL ? pawl_mutex_leave_queue(me) : ENOENT;
+		soon = pawl_deadline_in(pawl_wake_cost());
+	} while (error == ENOENT && !woken && !pawl_sleep(me, &soon));
+	if (error == 0)
+		pawl_mutex_unlock(me->mutex);
+	return true;
 }
 
 /* Sleeps on c and comes back with m: 0, or ETIMEDOUT. */
@@ -138,6 +165,7 @@ void pawl_cond_signal_slow_(struct pawl_cond *c, bool all)
 	struct pawl_sleeper *sleeper, *next, *taken = NULL, **end = &taken;
 	uint64_t now = pawl_os_now();
 
+	pawl_critical_enter(); /* until all that are taken are told */
 	pawl_bucket_lock(bucket);
 	if (!all) {
 		taken = choose(bucket, c, now);
@@ -155,4 +183,5 @@ void pawl_cond_signal_slow_(struct pawl_cond *c, bool all)
 		next = sleeper->next;
 		tell(sleeper, now, all);
 	}
+	pawl_critical_leave();
 }

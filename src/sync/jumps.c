@@ -1,58 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits that a signal's handler may jump out of. One is known here while it may, so that
- * whoever jumps can leave for it. Otherwise, such as while the waiting thread has the lock
- * of a bucket, signals are barred.
- *
- * A thread can jump only to where it has called setjmp. One that never has therefore need
- * not keep signals away. Should a handler come in, and call setjmp and jump, that is a
- * jump within the handler, which leaves no wait.
+ * Jumps (longjmp) out of a wait. A blocked thread is on record here, from before it enters
+ * a queue until after it has left, so that a signal handler that jumps out of the wait can
+ * withdraw it first. See docs/design/interposer.md.
  */
 #include "sync/queues.h"
 
-#include <pawl/mutex.h>
+#include <pawl/runtime.h>
 #include <pawl/thread.h>
 
-/* Whether there is somebody who calls pawl_mutex_abandon. */
-static bool expected;
-/* Whether this thread has called setjmp, and how often it has barred signals: then `blocked`
- * says whether it had to. Volatile: a signal's handler changes the first, and looks at the
- * others. */
-static __thread volatile bool may_jump __attribute__((tls_model("initial-exec")));
-static __thread volatile unsigned barred __attribute__((tls_model("initial-exec")));
-static __thread volatile bool blocked __attribute__((tls_model("initial-exec")));
-static __thread uint64_t signals __attribute__((tls_model("initial-exec")));
-
-void pawl_jumps_expect(void)
-{
-	expected = true;
-}
-
-void pawl_jumps_prepare(void)
-{
-	may_jump = true;
-}
-
-void pawl_jumps_bar(void)
-{
-	if (!expected)
-		return;
-	if (barred == 0 && may_jump) {
-		signals = pawl_os_block_signals();
-		blocked = true;
-	}
-	barred++;
-}
-
-void pawl_jumps_allow(void)
-{
-	if (!expected || --barred != 0 || !blocked)
-		return;
-	blocked = false;
-	pawl_os_restore_signals(signals);
-}
-
-/* Volatile: a signal's handler looks, between any two steps. */
+/* Volatile: a signal handler looks between any two instructions. */
 static struct pawl_sleeper *volatile *innermost(void)
 {
 	return &pawl_self()->asleep;
@@ -64,41 +21,35 @@ void pawl_wait_begin(struct pawl_sleeper *me)
 	*innermost() = me;
 }
 
-bool pawl_wait_end(struct pawl_sleeper *me)
+void pawl_wait_end(struct pawl_sleeper *me)
 {
 	*innermost() = me->outer;
-	return !me->abandoned;
 }
 
-bool pawl_sleep_queued(struct pawl_sleeper *me, const struct pawl_deadline *deadline)
+bool pawl_jump_matters(void)
 {
-	bool told;
-
-	pawl_wait_begin(me);
-	pawl_jumps_allow();
-	told = pawl_sleep(me, deadline);
-	pawl_jumps_bar();
-	(void)pawl_wait_end(me);
-	return told;
+	return *innermost() != NULL || pawl_critical_frame() != NULL;
 }
 
-void pawl_mutex_abandon(void)
+void pawl_jump_leaves(bool (*is_left)(const void *frame, const void *target),
+		      const void *target)
 {
 	struct pawl_sleeper *me = *innermost();
+	const void *critical = pawl_critical_frame();
 	uint64_t before;
 
-	if (me == NULL || (barred > 0 && !blocked))
+	if (critical != NULL && is_left(critical, target))
+		pawl_die_(
+			"a signal handler jumped (longjmp) out of a lock function in the "
+			"middle of a change to its queues, which would block other "
+			"threads for ever");
+	if (me == NULL || !is_left(me, target))
 		return;
-	before = pawl_os_block_signals(); /* lest another one abandons it as well */
-	for (; me != NULL; me = me->outer) {
-		if (me->abandon != NULL)
-			me->abandon(me);
-		else if (pawl_mutex_leave_queue(me))
-			pawl_mutex_unlock(me->mutex);
-		me->abandoned = true;
-		/* Relaxed: our own. */
-		pawl_store_relaxed(&me->state, SLEEPER_WOKEN);
-	}
-	*innermost() = NULL;
+	before = pawl_os_block_signals(); /* else another handler may jump out of this */
+	do {
+		me->abandon(me);
+		me = me->outer;
+		*innermost() = me;
+	} while (me != NULL && is_left(me, target));
 	pawl_os_restore_signals(before);
 }

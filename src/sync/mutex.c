@@ -121,28 +121,6 @@ static bool is_forgotten(const struct pawl_mutex *m, const struct pawl_sleeper *
 	return me->address != m;
 }
 
-/* A waiting thread takes the lock of its bucket, and gives it back. */
-static void hold(struct pawl_bucket *bucket)
-{
-	pawl_jumps_bar();
-	pawl_bucket_lock(bucket);
-}
-
-static void let_go(struct pawl_bucket *bucket)
-{
-	pawl_bucket_unlock(bucket);
-	pawl_jumps_allow();
-}
-
-/* How a wait has ended; ECANCELED if it was abandoned, and has to start over. */
-static int end_wait(const struct pawl_mutex *m, struct pawl_sleeper *me, int error)
-{
-	if (pawl_wait_end(me))
-		return error;
-	/* Relaxed: it was granted to us no more, so if it is ours we took it. */
-	return pawl_load_relaxed(&m->word) == me->identity ? 0 : ECANCELED;
-}
-
 /*
  * The head sleeps for ns nanoseconds, or until the lock is granted to it or its
  * deadline has come. Nobody else wakes it: it is not counted.
@@ -155,11 +133,9 @@ static int nap(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns,
 	struct pawl_deadline soon = pawl_deadline_in(ns);
 	bool last = deadline != NULL && pawl_os_until(deadline) < ns;
 
-	hold(bucket);
+	pawl_bucket_lock(bucket);
 	/* Relaxed: stored under the lock only. */
-	if (me->abandoned) {
-		; /* it was told so: it does not sleep */
-	} else if (is_forgotten(m, me)) {
+	if (is_forgotten(m, me)) {
 		last = deadline != NULL;
 		soon = FOR_EVER;
 		pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
@@ -167,7 +143,7 @@ static int nap(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns,
 		pawl_bucket_uncount(bucket, me);
 		pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
 	}
-	let_go(bucket);
+	pawl_bucket_unlock(bucket);
 	if (pawl_sleep(me, last ? deadline : &soon))
 		return EAGAIN;
 	if (last)
@@ -187,10 +163,10 @@ static int sleep_as_head(struct pawl_mutex *m, struct pawl_sleeper *me, bool pat
 	struct pawl_bucket *bucket = pawl_bucket_of_(m);
 	bool sure;
 
-	hold(bucket);
+	pawl_bucket_lock(bucket);
 	/* Relaxed: stored under the lock only. */
 	if (pawl_load_relaxed(&me->state) == SLEEPER_GRANTED || is_forgotten(m, me)) {
-		let_go(bucket);
+		pawl_bucket_unlock(bucket);
 		return nap(m, me, 0, deadline);
 	}
 	if (patient)
@@ -199,7 +175,6 @@ static int sleep_as_head(struct pawl_mutex *m, struct pawl_sleeper *me, bool pat
 	pawl_bucket_count(bucket, me);			/* I3 */
 	pawl_bucket_unlock(bucket);
 	sure = pawl_park_fence(); /* [H] of sleep/park.c: P1 */
-	pawl_jumps_allow();	  /* not before: others queue for that fence */
 	if (!sure)
 		return nap(m, me, UNSURE_NS, deadline);
 	if (pawl_mutex_take_(m)) /* P1 */
@@ -208,25 +183,26 @@ static int sleep_as_head(struct pawl_mutex *m, struct pawl_sleeper *me, bool pat
 }
 
 /*
- * Gives up: leaves the queue and returns ETIMEDOUT, unless the lock was granted
- * this moment: then 0.
+ * Cancels the wait: ETIMEDOUT; 0 if the lock was granted this moment; ENOENT if this
+ * waiter is in no queue.
  */
-static int leave_late(struct pawl_bucket *bucket, struct pawl_mutex *m,
-		      struct pawl_sleeper *me)
+static int cancel_wait(struct pawl_bucket *bucket, struct pawl_mutex *m,
+		       struct pawl_sleeper *me)
 {
 	struct pawl_sleeper *next = NULL;
 	bool head, asleep = false;
 
-	hold(bucket);
+	pawl_bucket_lock(bucket);
 	/* Relaxed: granted under the lock that we hold. */
 	if (pawl_load_relaxed(&me->state) == SLEEPER_GRANTED) {
-		let_go(bucket);
+		pawl_bucket_unlock(bucket);
 		return 0;
 	}
 	if (is_forgotten(m, me)) {
-		let_go(bucket);
-		return ETIMEDOUT;
+		pawl_bucket_unlock(bucket);
+		return ENOENT;
 	}
+	pawl_critical_enter(); /* until the next head is woken */
 	head = pawl_bucket_find(bucket->first, m) == me;
 	pawl_bucket_uncount(bucket, me);
 	pawl_bucket_remove(bucket, me);
@@ -246,12 +222,11 @@ static int leave_late(struct pawl_bucket *bucket, struct pawl_mutex *m,
 	pawl_bucket_unlock(bucket);
 	if (asleep)
 		pawl_os_wake(&next->state);
-	pawl_jumps_allow();
+	pawl_critical_leave();
 	return ETIMEDOUT;
 }
 
-/* The life of a head, until it owns m (0), is late (ETIMEDOUT), or was abandoned
- * (ECANCELED). */
+/* The life of a head, until it owns m (0), or is late (ETIMEDOUT). */
 static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 		   const struct pawl_deadline *deadline)
 {
@@ -273,8 +248,6 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 						    SLEEPER_GRANTED, INSIST_NS)
 				: pawl_mutex_poll(m, me->identity, &me->state,
 						  SLEEPER_GRANTED, pawl_wake_cost() / 2);
-		if (me->abandoned)
-			return ECANCELED;
 		if (polled == PAWL_POLLED_TAKEN)
 			break;
 		if (insist) {
@@ -286,12 +259,10 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 			error = nap(m, me, rest << naps, deadline);
 			naps++;
 		}
-		if (me->abandoned)
-			return ECANCELED;
 		if (error == ETIMEDOUT)
-			return leave_late(bucket, m, me);
+			return cancel_wait(bucket, m, me) == 0 ? 0 : ETIMEDOUT;
 	} while (error != 0);
-	hold(bucket);
+	pawl_bucket_lock(bucket);
 	if (!is_forgotten(m, me)) {
 		next = dequeue_owner(bucket, m, me);
 		me->address = NULL;
@@ -299,7 +270,7 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 			/* Every unlock from here on comes after us, and sees it (I3). */
 			pawl_bucket_count(bucket, next);
 	}
-	let_go(bucket);
+	pawl_bucket_unlock(bucket);
 	return 0;
 }
 
@@ -338,6 +309,7 @@ static void bring_others(struct pawl_mutex *m)
 	struct pawl_sleeper *sleeper, *next;
 	int count = 0, i;
 
+	pawl_critical_enter(); /* until all are woken */
 	pawl_bucket_lock(bucket);
 	sleeper = pawl_bucket_find(bucket->first, m);
 	if (sleeper != NULL)
@@ -352,14 +324,18 @@ static void bring_others(struct pawl_mutex *m)
 	pawl_bucket_unlock(bucket);
 	for (i = 0; i < count; i++)
 		pawl_os_wake(asleep[i]);
+	pawl_critical_leave();
 }
 
 void pawl_mutex_lock_queued(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
 {
 	bring_others(m);
-	pawl_wait_begin(sleeper);
-	if (end_wait(m, sleeper, compete(m, sleeper, true, NULL)) == ECANCELED)
-		pawl_mutex_lock_slow_(m);
+	compete(m, sleeper, true, NULL);
+	/* No grant is left for a jump to give back. Relaxed: in no queue. */
+	pawl_critical_enter();
+	sleeper->address = NULL;
+	pawl_store_relaxed(&sleeper->state, SLEEPER_WAITING);
+	pawl_critical_leave();
 }
 
 /*
@@ -376,7 +352,7 @@ static bool made_room_in_vain(struct pawl_mutex *m, struct pawl_sleeper *me,
 
 	if (pawl_sleep(me, &soon))
 		return false;
-	hold(bucket);
+	pawl_bucket_lock(bucket);
 	in_vain = !is_forgotten(m, me) && pawl_bucket_find(bucket->first, m) == head;
 	/* Relaxed: told under the lock only. */
 	if (in_vain)
@@ -392,12 +368,11 @@ static bool made_room_in_vain(struct pawl_mutex *m, struct pawl_sleeper *me,
 		first = pawl_load_relaxed(&bucket->caller) == me->identity;
 		pawl_store_relaxed(&bucket->caller, first ? me->identity | IN_VAIN : 0);
 	}
-	let_go(bucket);
+	pawl_bucket_unlock(bucket);
 	return in_vain;
 }
 
-/* As compete, from the beginning. */
-static int try_until(struct pawl_mutex *m, struct pawl_sleeper *me,
+int pawl_mutex_await(struct pawl_mutex *m, struct pawl_sleeper *me,
 		     const struct pawl_deadline *deadline)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of_(m);
@@ -415,17 +390,13 @@ static int try_until(struct pawl_mutex *m, struct pawl_sleeper *me,
 						 pawl_wake_cost() / (queued ? 4 : 1));
 		if (outcome == PAWL_POLLED_TAKEN)
 			return 0;
-		hold(bucket);
-		if (me->abandoned) {
-			let_go(bucket);
-			return ECANCELED;
-		}
+		pawl_bucket_lock(bucket);
 		head = pawl_bucket_find(bucket->first, m);
 		/* Relaxed: only says whether it got up. */
 		called = head != NULL && pawl_load_relaxed(&head->state) == SLEEPER_WOKEN;
 		/* Who makes room does so even if m is free: the head is to take it. */
 		if (!(room && called) && pawl_mutex_take_(m)) {
-			let_go(bucket);
+			pawl_bucket_unlock(bucket);
 			return 0;
 		}
 		/* A head that was woken, and has no CPU yet, is no reason to sleep; unless
@@ -442,35 +413,14 @@ static int try_until(struct pawl_mutex *m, struct pawl_sleeper *me,
 		/* Relaxed: hints. */
 		if (room && pawl_load_relaxed(&bucket->caller) != me->identity)
 			pawl_store_relaxed(&bucket->caller, me->identity | SECOND);
-		let_go(bucket);
+		pawl_bucket_unlock(bucket);
 		if (room)
 			again = made_room_in_vain(m, me, head);
 	} while (again);
 
-	if (head != NULL && !pawl_sleep(me, deadline) && !me->abandoned)
-		return leave_late(bucket, m, me);
-	return me->abandoned ? ECANCELED : compete(m, me, head != NULL, deadline);
-}
-
-int pawl_mutex_await(struct pawl_mutex *m, const struct pawl_deadline *deadline,
-		     void (*abandon)(struct pawl_sleeper *))
-{
-	int error;
-
-	do {
-		struct pawl_sleeper me = {
-			.mutex = m, .identity = pawl_mutex_me_(), .abandon = abandon};
-
-		/* Before it is queued: who jumps in between has to leave. */
-		pawl_wait_begin(&me);
-		error = try_until(m, &me, deadline);
-		if (abandon != NULL)
-			pawl_jumps_bar();
-		error = end_wait(m, &me, error);
-		if (abandon != NULL && error != 0)
-			pawl_jumps_allow();
-	} while (error == ECANCELED);
-	return error;
+	if (head != NULL && !pawl_sleep(me, deadline))
+		return cancel_wait(bucket, m, me) == 0 ? 0 : ETIMEDOUT;
+	return compete(m, me, head != NULL, deadline);
 }
 
 void pawl_mutex_forget(struct pawl_mutex *m)
@@ -487,14 +437,34 @@ void pawl_mutex_forget(struct pawl_mutex *m)
 	pawl_bucket_unlock(bucket);
 }
 
-bool pawl_mutex_leave_queue(struct pawl_sleeper *me)
+int pawl_mutex_leave_queue(struct pawl_sleeper *me)
 {
-	return leave_late(pawl_bucket_of_(me->mutex), me->mutex, me) == 0;
+	return cancel_wait(pawl_bucket_of_(me->mutex), me->mutex, me);
+}
+
+/* A jump out of the wait. If this thread has just taken m itself, it keeps it, as if the
+ * jump had come after the call. */
+static void abandon(struct pawl_sleeper *me)
+{
+	if (pawl_mutex_leave_queue(me) == 0)
+		pawl_mutex_unlock(me->mutex);
+}
+
+static int lock_by(struct pawl_mutex *m, const struct pawl_deadline *deadline)
+{
+	struct pawl_sleeper me = {
+		.mutex = m, .identity = pawl_mutex_me_(), .abandon = abandon};
+	int error;
+
+	pawl_wait_begin(&me);
+	error = pawl_mutex_await(m, &me, deadline);
+	pawl_wait_end(&me);
+	return error;
 }
 
 void pawl_mutex_lock_slow_(struct pawl_mutex *m)
 {
-	pawl_mutex_await(m, NULL, NULL);
+	lock_by(m, NULL);
 }
 
 int pawl_mutex_lock_until_(struct pawl_mutex *m, int clock, const struct timespec *time)
@@ -502,7 +472,7 @@ int pawl_mutex_lock_until_(struct pawl_mutex *m, int clock, const struct timespe
 	struct pawl_deadline deadline;
 	int error = pawl_deadline_at(&deadline, clock, time);
 
-	return error != 0 ? error : pawl_mutex_await(m, &deadline, NULL);
+	return error != 0 ? error : lock_by(m, &deadline);
 }
 
 /* Unlock, when the head's turn has come: hands it the lock; false if it has gone. Kept
@@ -522,6 +492,7 @@ static __attribute__((noinline)) bool grant(struct pawl_mutex *m)
 	}
 	/* The next one is woken here, and not by the new owner, at whose CPU the system
 	 * would have it wait: ours will be free if we come back in vain. */
+	pawl_critical_enter(); /* until both are woken */
 	next = dequeue_owner(bucket, m, head);
 	if (next != NULL) {
 		note_call(bucket);
@@ -535,6 +506,7 @@ static __attribute__((noinline)) bool grant(struct pawl_mutex *m)
 		pawl_os_wake(&head->state);
 	if (next_asleep)
 		pawl_os_wake(&next->state);
+	pawl_critical_leave();
 	return true;
 }
 
@@ -583,6 +555,7 @@ void pawl_mutex_wake_(const struct pawl_mutex *m)
 
 	if (!pawl_parked_really(bucket))
 		return;
+	pawl_critical_enter(); /* until the head is woken */
 	pawl_bucket_lock(bucket);
 	head = pawl_bucket_find(bucket->first, m);
 	if (head != NULL && head->counted) {
@@ -593,4 +566,5 @@ void pawl_mutex_wake_(const struct pawl_mutex *m)
 	pawl_bucket_unlock(bucket);
 	if (asleep)
 		pawl_os_wake(&head->state);
+	pawl_critical_leave();
 }

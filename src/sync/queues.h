@@ -62,41 +62,32 @@ enum pawl_polled pawl_mutex_insist(struct pawl_mutex *m, uint64_t identity,
 				   uint64_t ns);
 
 /*
- * As pawl_mutex_lock_slow_, and ETIMEDOUT. If the wait is abandoned, `abandon` is
- * called, which has to pawl_mutex_leave_queue; that returns true if m was granted
- * this moment, and is to be unlocked. With `abandon`, signals are barred when it returns 0.
+ * Waits for m: 0, or ETIMEDOUT. `me` has m, this thread's identity and an `abandon`, is new,
+ * and is on record.
  */
-int pawl_mutex_await(struct pawl_mutex *m, const struct pawl_deadline *deadline,
-		     void (*abandon)(struct pawl_sleeper *));
-bool pawl_mutex_leave_queue(struct pawl_sleeper *me);
+int pawl_mutex_await(struct pawl_mutex *m, struct pawl_sleeper *me,
+		     const struct pawl_deadline *deadline);
+/* A waiter leaves the queue of its mutex: ETIMEDOUT; 0 if it was granted the mutex before
+ * that, and has to unlock it; ENOENT if it is in no queue. */
+int pawl_mutex_leave_queue(struct pawl_sleeper *me);
 
 /*
- * Between these two pawl_mutex_abandon finds the sleeper; the caller has no bucket's
- * lock then. False if it did.
+ * Between these two a wait is on record: a jump out of it calls me->abandon, which
+ * withdraws the waiter from where it is then. It is never called in a critical section.
  */
 void pawl_wait_begin(struct pawl_sleeper *me);
-bool pawl_wait_end(struct pawl_sleeper *me);
+void pawl_wait_end(struct pawl_sleeper *me);
 
-/* Sleeps as pawl_sleep does, where pawl_mutex_abandon finds the sleeper. Signals are barred,
- * once, but for the sleep. */
-bool pawl_sleep_queued(struct pawl_sleeper *me, const struct pawl_deadline *deadline);
-
-/* From now on pawl_mutex_abandon may be called, by whoever interrupts a wait; and the
- * calling thread may be one that does so. */
-void pawl_jumps_expect(void);
-void pawl_jumps_prepare(void);
-
-/* Bars signals, if one could come that jumps, and allows again what they were: around
- * what a waiting thread does with the lock of its bucket. May be nested. */
-void pawl_jumps_bar(void);
-void pawl_jumps_allow(void);
+/* Whether a jump of the calling thread could leave a wait, or a critical section. */
+bool pawl_jump_matters(void);
 
 /*
- * The calling thread, a signal's handler that is, is about to jump out of the
- * waits for mutexes and rwlocks that it is in: leaves their queues. A wait that it does
- * not leave after all starts over.
+ * The calling thread is about to jump to `target`. Abandons the waits on record that the
+ * jump leaves, by what is_left says of their frames; ends the process if it leaves a
+ * critical section.
  */
-void pawl_mutex_abandon(void);
+void pawl_jump_leaves(bool (*is_left)(const void *frame, const void *target),
+		      const void *target);
 
 /*
  * A wait in steps, for whoever has another lock than pawl_mutex or another way
@@ -104,10 +95,13 @@ void pawl_mutex_abandon(void);
  * ends in time, the wait is over: a sleeper with an address is in the queue of
  * that mutex, its own, and must call pawl_mutex_lock_queued; another one gets
  * its lock as anybody would. Otherwise withdraw, which returns true if no signal
- * has come; false means that one has, and that the wait is over.
+ * has come; false means that one has, and that the wait is over. Whoever jumps out of the
+ * wait leaves, which waits for no mutex, and returns true if a signal has come; `woken`
+ * tells whether sleep or withdraw has said so before.
  */
 void pawl_cond_enroll(struct pawl_cond *c, struct pawl_sleeper *me);
 bool pawl_cond_sleep(struct pawl_sleeper *me, const struct pawl_deadline *deadline);
 bool pawl_cond_withdraw(struct pawl_cond *c, struct pawl_sleeper *me);
+bool pawl_cond_leave(struct pawl_cond *c, struct pawl_sleeper *me, bool woken);
 
 #endif /* PAWL_SYNC_QUEUES_H */

@@ -206,7 +206,6 @@ static bool count_in(struct pawl_rwlock *l, bool join)
 	if ((is_writers(gate) && !is_trying(gate)) ||
 	    (gate != 0 && (!join || pawl_mutex_has_queue(&l->gate))))
 		return false;
-	pawl_jumps_bar(); /* lest a jump leaves us counted */
 	/* Relaxed, here and below: for a fork, which has all or nothing of us, in the
 	 * order of the count. */
 	pawl_store_relaxed(counting, pawl_address(l));
@@ -215,7 +214,19 @@ static bool count_in(struct pawl_rwlock *l, bool join)
 	if (!inside)
 		count_out(l);
 	pawl_store_relaxed(counting, 0);
-	pawl_jumps_allow();
+	return inside;
+}
+
+/* Counts itself in, and notes so; as count_in. */
+static bool join_counted(struct pawl_rwlock *l, pawl_atomic64 *slot, bool join)
+{
+	bool inside;
+
+	pawl_critical_enter(); /* a jump would leave this thread counted without a note */
+	inside = count_in(l, join);
+	if (inside)
+		note(l, slot);
+	pawl_critical_leave();
 	return inside;
 }
 
@@ -301,14 +312,17 @@ void pawl_rwlock_look_(struct pawl_rwlock *l)
 static bool announce(struct pawl_rwlock *l, pawl_atomic64 *slot)
 {
 	uint64_t word = pawl_load_relaxed(&l->word); /* Relaxed: says which way to try */
+	bool enough;
 
 	if ((word & RECORDS) == 0)
 		return false;
-	if ((word & PAWL_RWLOCK_BIASED) != 0 ? pawl_rwlock_announce_(l, slot)
-					     : pawl_rwlock_announce_fenced_(l, slot))
-		return true;
-	empty(l, slot);
-	return false;
+	pawl_critical_enter(); /* a jump would leave the announcement */
+	enough = (word & PAWL_RWLOCK_BIASED) != 0 ? pawl_rwlock_announce_(l, slot)
+						  : pawl_rwlock_announce_fenced_(l, slot);
+	if (!enough)
+		empty(l, slot);
+	pawl_critical_leave();
+	return enough;
 }
 
 /* Reads l if it can without waiting; beside a reader that has the gate only if it is
@@ -321,11 +335,9 @@ static bool enter(struct pawl_rwlock *l, bool join)
 	if (nest(mine, l))
 		return true;
 	slot = free_slot(mine, l);
-	if (slot == NULL || (!announce(l, slot) && !pawl_rwlock_pass_gate_(l))) {
-		if (!count_in(l, join))
-			return false;
-		note(l, slot);
-	}
+	if ((slot == NULL || (!announce(l, slot) && !pawl_rwlock_pass_gate_(l))) &&
+	    !join_counted(l, slot, join))
+		return false;
 	pawl_rwlock_look_now_and_then_(l);
 	return true;
 }
@@ -371,49 +383,78 @@ static bool leave_line(struct pawl_rwlock *l, struct pawl_sleeper *me)
 		if (pawl_bucket_find(bucket->first, line_of(l)) == NULL)
 			/* Relaxed: this bit is the bucket's lock's. */
 			pawl_fetch_add_relaxed(&l->word, -(uint64_t)PAWL_RWLOCK_WAITING);
+		me->address = NULL;
 	}
 	pawl_bucket_unlock(bucket);
 	return granted;
 }
 
-static void abandon_line(struct pawl_sleeper *me)
+/* A jump out of the wait. */
+static void abandon(struct pawl_sleeper *me)
 {
-	struct pawl_rwlock *l = lock_of(me->address,
-					offsetof(struct pawl_rwlock, barred));
+	struct pawl_rwlock *l = lock_of(me->mutex, offsetof(struct pawl_rwlock, gate));
 
 	if (!is_dropped(me) && leave_line(l, me))
 		count_out(l);
 }
 
-/* Queues until it is counted in (0), its time is up (ETIMEDOUT), or its thread has
- * abandoned the wait (ECANCELED). With signals barred, but when it sleeps. */
-static int queue(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
+static void join_line(struct pawl_rwlock *l, struct pawl_sleeper *me)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of_(&l->gate);
-	struct pawl_sleeper me = {.address = line_of(l), .abandon = abandon_line};
-	bool sure, late = false;
 
 	pawl_bucket_lock(bucket);
-	pawl_bucket_append(bucket, &me);
-	pawl_bucket_count(bucket, &me); /* I7 */
+	me->address = line_of(l);
+	pawl_bucket_append(bucket, me);
+	pawl_bucket_count(bucket, me); /* I7 */
 	/* Relaxed: this bit is the bucket's lock's; a writer may see it late. */
 	if ((pawl_load_relaxed(&l->word) & PAWL_RWLOCK_WAITING) == 0)
 		pawl_fetch_add_relaxed(&l->word, PAWL_RWLOCK_WAITING); /* I6 */
 	pawl_bucket_unlock(bucket);
+}
+
+/* Queues until it is counted in, or its time is up (false). `me` is on record. */
+static bool await_turn(struct pawl_rwlock *l, struct pawl_sleeper *me,
+		       const struct pawl_deadline *deadline)
+{
+	bool sure, late = false;
+
+	join_line(l, me);
 	sure = pawl_park_fence(); /* [H] of sleep/park.c: P1 */
 	while (!late) {
-		if (count_in(l, true)) { /* P1 */
-			if (leave_line(l, &me))
+		bool inside;
+
+		pawl_critical_enter();	    /* a jump would leave this thread counted */
+		inside = count_in(l, true); /* P1 */
+		if (inside) {
+			if (leave_line(l, me))
 				count_out(l); /* twice is too often */
-			return 0;
+			/* As if a writer had counted us in. Relaxed: in no queue. */
+			me->address = line_of(l);
+			pawl_store_relaxed(&me->state, SLEEPER_GRANTED);
 		}
-		late = !pawl_rwlock_sleep(&me, sure, deadline);
-		if (me.abandoned)
-			return ECANCELED;
-		if (pawl_load_acquire(&me.state) == SLEEPER_GRANTED) /* [W] */
-			return 0;
+		pawl_critical_leave();
+		if (inside)
+			return true;
+		late = !pawl_rwlock_sleep(me, sure, deadline);
+		if (pawl_load_acquire(&me->state) == SLEEPER_GRANTED) /* [W] */
+			return true;
 	}
-	return leave_line(l, &me) ? 0 : ETIMEDOUT;
+	return leave_line(l, me);
+}
+
+static int queue(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
+{
+	struct pawl_sleeper me = {.mutex = &l->gate, .abandon = abandon};
+	bool inside;
+
+	pawl_wait_begin(&me);
+	inside = await_turn(l, &me, deadline);
+	pawl_critical_enter(); /* as in join_counted */
+	pawl_wait_end(&me);
+	if (inside)
+		note(l, free_slot(pawl_reads_mine(), l));
+	pawl_critical_leave();
+	return inside ? 0 : ETIMEDOUT;
 }
 
 /* Polls, dozes, polls, as long as that may help; EBUSY if it did not. Who waits for a
@@ -448,16 +489,7 @@ __attribute__((cold)) static int wait_until(struct pawl_rwlock *l,
 {
 	int error = poll_and_doze(l, deadline);
 
-	if (error != EBUSY)
-		return error;
-	pawl_jumps_bar();
-	do
-		error = queue(l, deadline);
-	while (error == ECANCELED);
-	pawl_jumps_allow();
-	if (error == 0)
-		note(l, free_slot(pawl_reads_mine(), l));
-	return error;
+	return error != EBUSY ? error : queue(l, deadline);
 }
 
 bool pawl_rwlock_read_try_(struct pawl_rwlock *l, pawl_atomic64 *announced)

@@ -44,7 +44,7 @@ bool pawl_rwlock_sleep(struct pawl_sleeper *me, bool sure,
 		       const struct pawl_deadline *deadline)
 {
 	struct pawl_deadline soon = pawl_deadline_in(UNSURE_NS);
-	bool told = pawl_sleep_queued(me, sure ? deadline : &soon);
+	bool told = pawl_sleep(me, sure ? deadline : &soon);
 
 	/* Acquiring: others may have told us since, for another reason, and will not wake
 	 * us for it; the caller looks again, and must see it. */
@@ -65,42 +65,31 @@ static void put_back(struct pawl_rwlock *l, uint64_t what)
 				 (word & ~(uint64_t)PAWL_RWLOCK_KEPT) | what)); /* [O] */
 }
 
-/* A writer that waits for readers leaves. */
-static void stop_waiting(struct pawl_rwlock *l, struct pawl_sleeper *me)
+/* A writer no longer waits for readers. False if it was dropped: *l is a new lock. */
+static bool stop_waiting(struct pawl_rwlock *l, struct pawl_sleeper *me)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of_(l);
+	bool dropped;
 
 	pawl_bucket_lock(bucket);
-	if (!is_dropped(me)) {
+	dropped = is_dropped(me);
+	if (!dropped) {
 		pawl_bucket_uncount(bucket, me);
 		pawl_bucket_remove(bucket, me);
+		me->address = NULL;
 	}
 	pawl_bucket_unlock(bucket);
-}
-
-static void abandon_drain(struct pawl_sleeper *me)
-{
-	struct pawl_rwlock *l = lock_of(me->address, offsetof(struct pawl_rwlock, word));
-
-	if (is_dropped(me))
-		return;
-	stop_waiting(l, me);
-	/* Readers may be inside by a form that we took. If there was none, it does no
-	 * harm: the next writer takes it. */
-	put_back(l, PAWL_RWLOCK_FENCED);
-	pawl_rwlock_leave_gate(l);
+	return !dropped;
 }
 
 /*
- * Waits until a word is no longer `seen`: 0, or ETIMEDOUT, or ECANCELED if the wait was
- * abandoned and with it the gate, or *l is a new lock. Requires the gate, and signals barred, but when it sleeps:
- * who jumps otherwise would keep the gate.
+ * Waits until a word is no longer `seen`: 0, or ETIMEDOUT, or ECANCELED if *l is a new lock.
+ * Requires the gate, and that `me`, which is in no queue, is on record.
  */
 static int await_other(struct pawl_rwlock *l, const pawl_atomic64 *w, uint64_t seen,
-		       const struct pawl_deadline *deadline)
+		       struct pawl_sleeper *me, const struct pawl_deadline *deadline)
 {
 	struct pawl_bucket *bucket = pawl_bucket_of_(l);
-	struct pawl_sleeper me = {.address = drain_of(l), .abandon = abandon_drain};
 	struct pawl_spin spin;
 	bool sure, late = false;
 
@@ -112,17 +101,16 @@ static int await_other(struct pawl_rwlock *l, const pawl_atomic64 *w, uint64_t s
 	if (pawl_spin_look(&spin, w) != seen || pawl_spin_change(&spin, w, seen))
 		return 0;
 	pawl_bucket_lock(bucket);
-	pawl_bucket_append(bucket, &me);
-	pawl_bucket_count(bucket, &me);
+	me->address = drain_of(l);
+	pawl_store_relaxed(&me->state, SLEEPER_WAITING); /* Relaxed: in no queue yet */
+	pawl_bucket_append(bucket, me);
+	pawl_bucket_count(bucket, me);
 	pawl_bucket_unlock(bucket);
 	sure = pawl_park_fence(); /* [H] of sleep/park.c: P1 */
 	/* Relaxed: P1; the caller looks again, with the order it needs. */
-	while (!late && !me.abandoned && pawl_load_relaxed(w) == seen)
-		late = !pawl_rwlock_sleep(&me, sure, deadline);
-	if (me.abandoned)
-		return ECANCELED;
-	stop_waiting(l, &me);
-	if (is_dropped(&me))
+	while (!late && pawl_load_relaxed(w) == seen)
+		late = !pawl_rwlock_sleep(me, sure, deadline);
+	if (!stop_waiting(l, me))
 		return ECANCELED;
 	return late ? ETIMEDOUT : 0;
 }
@@ -134,13 +122,13 @@ static uint64_t look_at(const pawl_atomic64 *slot)
 
 /* Waits until the slot, seen so, does not announce a read of l; as await_other. */
 static int await_slot(struct pawl_rwlock *l, const pawl_atomic64 *slot, uint64_t seen,
-		      const struct pawl_deadline *deadline)
+		      struct pawl_sleeper *me, const struct pawl_deadline *deadline)
 {
 	int error = 0;
 
 	/* Ends when that read does. */
 	while (error == 0 && (seen & ~(uint64_t)PAWL_RWLOCK_NESTED) == pawl_address(l)) {
-		error = await_other(l, slot, seen, deadline);
+		error = await_other(l, slot, seen, me, deadline);
 		seen = look_at(slot);
 	}
 	return error;
@@ -148,7 +136,7 @@ static int await_slot(struct pawl_rwlock *l, const pawl_atomic64 *slot, uint64_t
 
 /* The same of all slots of a record. Most are empty, and in most records all are. */
 static int await_record(struct pawl_rwlock *l, const struct pawl_reads *r,
-			const struct pawl_deadline *deadline)
+			struct pawl_sleeper *me, const struct pawl_deadline *deadline)
 {
 	uint64_t seen[SLOTS], any = 0;
 	unsigned k;
@@ -157,19 +145,20 @@ static int await_record(struct pawl_rwlock *l, const struct pawl_reads *r,
 	for (k = 0; k < SLOTS; k++)
 		any |= seen[k] = look_at(&r->slots[k]);
 	for (k = 0; any != 0 && error == 0 && k < SLOTS; k++)
-		error = await_slot(l, &r->slots[k], seen[k], deadline);
+		error = await_slot(l, &r->slots[k], seen[k], me, deadline);
 	return error;
 }
 
 /* The same of all records. */
-static int await_records(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
+static int await_records(struct pawl_rwlock *l, struct pawl_sleeper *me,
+			 const struct pawl_deadline *deadline)
 {
 	const struct pawl_reads *r;
 	unsigned i;
 	int error = 0;
 
 	for (i = 0; error == 0 && (r = pawl_reads_at(i)) != NULL; i++)
-		error = await_record(l, r, deadline);
+		error = await_record(l, r, me, deadline);
 	return error;
 }
 
@@ -205,7 +194,7 @@ static bool is_worth_keeping(struct pawl_rwlock *l)
 
 /* Takes from l what lets readers in by their records (I3), or leaves it if the
  * deadline comes first (I4). As await_other. */
-static int withdraw(struct pawl_rwlock *l, uint64_t word,
+static int withdraw(struct pawl_rwlock *l, uint64_t word, struct pawl_sleeper *me,
 		    const struct pawl_deadline *deadline)
 {
 	uint64_t what = word & RECORDS;
@@ -219,7 +208,7 @@ static int withdraw(struct pawl_rwlock *l, uint64_t word,
 	pawl_fetch_add_seq_cst(&l->word, -what); /* [S] */
 	if (biased && !pawl_heavy_fence())	 /* [H] */
 		pawl_rwlock_doze(SETTLED_NS, NULL);
-	error = await_records(l, deadline);
+	error = await_records(l, me, deadline);
 	if (error == ETIMEDOUT)
 		put_back(l, word & RECORDS);
 	if (error != 0)
@@ -230,7 +219,8 @@ static int withdraw(struct pawl_rwlock *l, uint64_t word,
 }
 
 /* Requires the gate. Waits until no reader is left; as await_other. */
-static int drain(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
+static int drain(struct pawl_rwlock *l, struct pawl_sleeper *me,
+		 const struct pawl_deadline *deadline)
 {
 	uint64_t word;
 	uint64_t ours = PAWL_RWLOCK_WAITING | PAWL_RWLOCK_KEPT | PAWL_RWLOCK_WRITTEN;
@@ -238,21 +228,31 @@ static int drain(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
 
 	/* Ends when the readers do: nobody is counted in as long as we have the gate. */
 	while (((word = pawl_load_acquire(&l->word)) & ~ours) != 0) { /* [E] */
-		error = (word & RECORDS) != 0 ? withdraw(l, word, deadline)
-					      : await_other(l, &l->word, word, deadline);
+		error = (word & RECORDS) != 0
+				? withdraw(l, word, me, deadline)
+				: await_other(l, &l->word, word, me, deadline);
 		if (error != 0)
 			return error;
 	}
 	return 0;
 }
 
-/* The same; who is late does not keep the gate. */
-static int drain_or_leave(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
+/* A writer that is on record leaves the gate. */
+static void give_up_gate(struct pawl_rwlock *l)
 {
-	int error = drain(l, deadline);
+	pawl_critical_enter(); /* until the next at the gate is woken */
+	pawl_rwlock_leave_gate(l);
+	pawl_critical_leave();
+}
+
+/* As drain; a writer that is late leaves the gate. */
+static int drain_or_leave(struct pawl_rwlock *l, struct pawl_sleeper *me,
+			  const struct pawl_deadline *deadline)
+{
+	int error = drain(l, me, deadline);
 
 	if (error == ETIMEDOUT)
-		pawl_rwlock_leave_gate(l);
+		give_up_gate(l);
 	return error;
 }
 
@@ -279,44 +279,72 @@ static void wake_line(const struct pawl_rwlock *l)
 	wake_all(pawl_bucket_of_(&l->gate), line_of(l));
 }
 
-/* The wait for the gate is abandoned, perhaps when it has just come to its end. */
-static void abandon_gate(struct pawl_sleeper *me)
+/* A jump out of the wait: of the queue for the gate, or, with the gate, of the wait for
+ * readers. A gate that was just taken is left as well. */
+static void abandon(struct pawl_sleeper *me)
 {
 	struct pawl_rwlock *l = lock_of(me->mutex, offsetof(struct pawl_rwlock, gate));
 
-	(void)pawl_mutex_leave_queue(me);
-	/* Relaxed: nobody else stores this value. */
-	if (pawl_load_relaxed(&l->gate.word) == me->identity)
-		pawl_rwlock_leave_gate(l);
+	if (me->address == drain_of(l))
+		(void)stop_waiting(l, me);
 	else
+		(void)pawl_mutex_leave_queue(me);
+	/* Relaxed: no other thread stores this value. */
+	if ((pawl_load_relaxed(&l->gate.word) & ~(uint64_t)PAWL_RWLOCK_TRIES) !=
+	    me->identity) {
 		wake_line(l);
+		return;
+	}
+	/* Readers may be inside by a form that we withdrew. If there was none, it does no
+	 * harm: the next writer withdraws it. */
+	put_back(l, PAWL_RWLOCK_FENCED);
+	pawl_rwlock_leave_gate(l);
+}
+
+/* A writer is on record from here on. Sets what a waiter of the gate or of readers needs,
+ * and no more: most do not wait. */
+static void begin_write(struct pawl_rwlock *l, struct pawl_sleeper *me)
+{
+	pawl_store_relaxed(&me->state, SLEEPER_WAITING); /* Relaxed: our own yet */
+	me->address = NULL;
+	me->counted = false;
+	me->taken = false;
+	me->since = 0;
+	me->told = 0;
+	me->identity = pawl_mutex_me_();
+	me->mutex = &l->gate;
+	me->abandon = abandon;
+	pawl_wait_begin(me);
 }
 
 /* Waits until it writes: 0, or ETIMEDOUT. */
 static int write_by(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
 {
+	struct pawl_sleeper me;
 	int error;
 
 	do {
-		error = pawl_mutex_await(&l->gate, deadline, abandon_gate);
-		if (error != 0) {
+		begin_write(l, &me);
+		error = pawl_mutex_await(&l->gate, &me, deadline);
+		if (error == 0) {
+			pawl_full_fence(); /* [G] */
+			error = drain_or_leave(l, &me, deadline);
+		} else {
 			wake_line(l);
-			return error;
 		}
-		pawl_full_fence(); /* [G] */
-		error = drain_or_leave(l, deadline);
-		pawl_jumps_allow();
+		pawl_wait_end(&me);
 	} while (error == ECANCELED);
 	return error;
 }
 
 void pawl_rwlock_drain_(struct pawl_rwlock *l)
 {
+	struct pawl_sleeper me;
 	int error;
 
-	pawl_jumps_bar();
-	error = drain(l, NULL);
-	pawl_jumps_allow();
+	begin_write(l, &me);
+	error = drain(l, &me, NULL);
+	pawl_wait_end(&me);
 	if (error == ECANCELED)
 		pawl_rwlock_write_slow_(l);
 }
@@ -328,27 +356,45 @@ void pawl_rwlock_write_slow_(struct pawl_rwlock *l)
 
 bool pawl_rwlock_write_try_(struct pawl_rwlock *l)
 {
+	struct pawl_sleeper me;
+	int error = EBUSY;
+
+	begin_write(l, &me);
 	/* Relaxed: a look that spares the fence if there are readers for all to see. */
-	if (pawl_load_relaxed(&l->word) < PAWL_RWLOCK_READER &&
-	    await_records(l, &AT_ONCE) == 0)
-		return drain_or_leave(l, &AT_ONCE) == 0;
-	pawl_rwlock_leave_gate(l);
-	return false;
+	if (pawl_load_relaxed(&l->word) < PAWL_RWLOCK_READER)
+		error = await_records(l, &me, &AT_ONCE);
+	if (error == 0)
+		error = drain(l, &me, &AT_ONCE);
+	if (error != 0)
+		give_up_gate(l);
+	pawl_wait_end(&me);
+	return error == 0;
+}
+
+/* Writes if it finds the gate free, and the readers leave in time: 0, ETIMEDOUT, or
+ * ECANCELED if it has to queue. */
+static int write_if_free(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
+{
+	struct pawl_sleeper me;
+	int error = ECANCELED;
+
+	begin_write(l, &me);
+	if (pawl_rwlock_take_gate_(l)) {
+		pawl_full_fence(); /* [G] */
+		error = drain_or_leave(l, &me, deadline);
+	}
+	pawl_wait_end(&me);
+	return error;
 }
 
 int pawl_rwlock_write_until_(struct pawl_rwlock *l, int clock,
 			     const struct timespec *time)
 {
 	struct pawl_deadline deadline;
-	int wrong = pawl_deadline_at(&deadline, clock, time), error = ECANCELED;
+	int wrong = pawl_deadline_at(&deadline, clock, time);
+	/* A bad time matters to those who have to wait. */
+	int error = write_if_free(l, wrong == 0 ? &deadline : &AT_ONCE);
 
-	pawl_jumps_bar();
-	if (pawl_rwlock_take_gate_(l)) {
-		pawl_full_fence(); /* [G] */
-		/* A bad time matters to those who have to wait. */
-		error = drain_or_leave(l, wrong == 0 ? &deadline : &AT_ONCE);
-	}
-	pawl_jumps_allow();
 	if (error != 0 && wrong != 0)
 		return wrong;
 	return error == ECANCELED ? write_by(l, &deadline) : error;

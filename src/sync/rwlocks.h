@@ -49,7 +49,7 @@ bool pawl_rwlock_doze(uint64_t ns, const struct pawl_deadline *deadline);
 
 /*
  * One sleep of a thread that is counted in its bucket, and has looked since; `sure`:
- * who would wake it sees that. False if it is late. As pawl_sleep_queued.
+ * who would wake it sees that. False if it is late.
  */
 bool pawl_rwlock_sleep(struct pawl_sleeper *me, bool sure,
 		       const struct pawl_deadline *deadline);

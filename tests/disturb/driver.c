@@ -7,10 +7,11 @@
  * First the stretch is single-stepped, and the instructions written down. Then a round
  * is played for each: the thread runs to that instruction, by a breakpoint or, if it
  * came another way this time, by steps; is disturbed; and goes on undisturbed. All
- * must then end, and be right.
+ * must then end, and be right; or, awake, the process may end itself with the sentence
+ * that --sentence names.
  *
  * Usage: disturb [--every N] [--failures N] [--patience SECONDS] [--only DISTURBANCE]
- *                [--preload LIBRARY] PROGRAM [SCENARIO...]
+ *                [--preload LIBRARY] [--sentence TEXT] PROGRAM [SCENARIO...]
  */
 #define _GNU_SOURCE
 #include "rounds.h"
@@ -35,7 +36,7 @@ enum {
 static const char *const names[DISTURBANCES] = {"signal", "fork", "freeze", "kill"};
 
 static struct {
-	const char *program, *preload;
+	const char *program, *preload, *sentence;
 	unsigned every;	   /* instruction to be disturbed: the first, and so on */
 	unsigned failures; /* before a scenario is given up */
 	int only;	   /* a disturbance, or -1 */
@@ -58,6 +59,8 @@ static pid_t start(const char *argument)
 	setenv("LD_BIND_NOW", "1", 1);
 	if (options.preload != NULL)
 		setenv("LD_PRELOAD", options.preload, 1);
+	if (options.sentence != NULL)
+		dup2(WORDS_FD, STDERR_FILENO);
 	execl(options.program, options.program, scenario, argument, (char *)NULL);
 	_exit(127);
 }
@@ -269,10 +272,27 @@ static void start_over(void)
 	start_all();
 }
 
+/* Whether the process has said the sentence; forgets what it has said. */
+static bool said_sentence(void)
+{
+	char words[1024];
+	ssize_t length = pread(WORDS_FD, words, sizeof(words) - 1, 0);
+
+	if (options.sentence == NULL || length <= 0)
+		return false;
+	words[length] = '\0';
+	ftruncate(WORDS_FD, 0);
+	lseek(WORDS_FD, 0, SEEK_SET);
+	if (strstr(words, options.sentence) != NULL)
+		return true;
+	fputs(words, stdout);
+	return false;
+}
+
 /* Returns the number of failures. */
 static unsigned disturb_everywhere(enum disturbance what)
 {
-	unsigned i, done = 0, stepped = 0, missed = 0, failures = 0;
+	unsigned i, done = 0, stepped = 0, missed = 0, failures = 0, ended = 0;
 
 	forks_that_waited = 0;
 	for (i = 0; i < stretch.count && failures < options.failures; i++) {
@@ -287,7 +307,10 @@ static unsigned disturb_everywhere(enum disturbance what)
 		}
 		done += reached;
 		missed += !reached;
-		if (!good) {
+		if (!good && said_sentence() && !stretch.points[i].asleep) {
+			ended++;
+			start_over();
+		} else if (!good) {
 			failures++;
 			print_failure(&stretch.points[i], what);
 			start_over();
@@ -295,6 +318,8 @@ static unsigned disturb_everywhere(enum disturbance what)
 	}
 	printf("%-16s %-7s at %u instructions (%u by steps), missed %u, failures %u",
 	       scenario, names[what], done, stepped, missed, failures);
+	if (options.sentence != NULL)
+		printf(", ended with the sentence %u", ended);
 	printf(what == FORK ? ", forks that waited %u\n" : "\n", forks_that_waited);
 	fflush(stdout);
 	return failures;
@@ -368,18 +393,25 @@ int main(int argc, char **argv)
 			options.only = disturbance_named(argv[1]);
 		else if (strcmp(argv[0], "--preload") == 0)
 			options.preload = argv[1];
+		else if (strcmp(argv[0], "--sentence") == 0)
+			options.sentence = argv[1];
 		else
 			argc = 0;
 	if (argc < 2 || options.every == 0 || patience == 0) {
 		fprintf(stderr, "usage: disturb [--every N] [--failures N] [--patience "
 				"SECONDS] [--only DISTURBANCE] [--preload LIBRARY] "
-				"PROGRAM [SCENARIO...]\n");
+				"[--sentence TEXT] PROGRAM [SCENARIO...]\n");
 		return 2;
 	}
 	options.program = argv[0];
 	chosen = argv[1] != NULL ? argv + 1 : list_scenarios();
 	fd = memfd_create("page", 0);
 	if (fd < 0 || ftruncate(fd, PAGE_BYTES) != 0 || dup2(fd, PAGE_FD) < 0) {
+		perror("disturb: memfd_create");
+		return 1;
+	}
+	fd = memfd_create("words", MFD_CLOEXEC);
+	if (fd < 0 || dup2(fd, WORDS_FD) < 0) {
 		perror("disturb: memfd_create");
 		return 1;
 	}

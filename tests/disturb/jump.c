@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A signal's handler that jumps out of pthread_mutex_timedlock, wherever that is: who
- * waits before or behind comes through all the same. The mutex is held throughout, so
- * that the victim never gets it.
+ * A signal handler that jumps out of pthread_mutex_timedlock or pthread_cond_timedwait,
+ * wherever that is: threads that wait before or behind come through all the same. The
+ * mutex is held throughout, so that the victim never gets it. In a condition wait the
+ * mutex is the victim's own, for it may keep it; one signal, later, is for the partner.
  */
 #include "stage.h"
 
@@ -86,6 +87,48 @@ static void queue_up_last(void)
 	pass();
 }
 
+/* Condition waits. */
+
+static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+static pthread_mutex_t own;
+static bool is_said; /* under m */
+
+static void begin_wait(void)
+{
+	pthread_mutex_init(&own, NULL);
+	is_said = false;
+}
+
+static void wait_or_jump(void)
+{
+	const struct timespec time = stage_in(CLOCK_REALTIME, LONG_NS);
+
+	if (sigsetjmp(way_out, 1) != 0)
+		return;
+	pthread_mutex_lock(&own);
+	armed = true;
+	stage_demand(pthread_cond_timedwait(&c, &own, &time) == ETIMEDOUT, "it was told");
+	armed = false;
+	pthread_mutex_unlock(&own);
+}
+
+static void wait_for_signal(void)
+{
+	pthread_mutex_lock(&m);
+	stage_placed();
+	while (!is_said)
+		pthread_cond_wait(&c, &m);
+	pthread_mutex_unlock(&m);
+}
+
+static void say(void)
+{
+	pthread_mutex_lock(&m);
+	is_said = true;
+	pthread_cond_signal(&c);
+	pthread_mutex_unlock(&m);
+}
+
 static void check(void)
 {
 	stage_demand(pthread_mutex_trylock(&m) == 0, "the mutex stays locked");
@@ -96,9 +139,16 @@ static void check(void)
 	.kinds = 1 << SIGNAL, .late = true, .hold = hold, .victim = take_or_jump, \
 	.handler = jump, .let_go = let_go, .after = overwrite, .check = check
 
+#define WAIT                                                                        \
+	.kinds = 1 << SIGNAL, .late = true, .prepare = begin_wait,                  \
+	.victim = wait_or_jump, .handler = jump, .let_go = say, .after = overwrite, \
+	.check = check
+
 const struct scenario scenarios[] = {
 	{.name = "jump.alone", PLAY},
 	{.name = "jump.last", PLAY, .partners = 1, .partner = queue_up},
 	{.name = "jump.first", PLAY, .partners = 1, .partner = queue_up_last},
+	{.name = "cond.alone", WAIT},
+	{.name = "cond.last", WAIT, .partners = 1, .partner = wait_for_signal},
 	{.name = NULL},
 };

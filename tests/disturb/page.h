@@ -19,7 +19,7 @@ enum disturbance { SIGNAL, FORK, FREEZE, KILL, DISTURBANCES };
  * a process of their own. */
 enum role { SERVICE, VICTIM, PARTNER, SECOND_PARTNER, ROLES };
 
-enum { PAGE_BYTES = 4096, PAGE_FD = 200, REGION_FD = 201 };
+enum { PAGE_BYTES = 4096, PAGE_FD = 200, REGION_FD = 201, WORDS_FD = 202 };
 
 struct page {
 	/* The driver's. Each is the number of the round in which it was said last. */

@@ -158,6 +158,7 @@ INTEGRITY(depths)
 INTEGRITY(mixture)
 INTEGRITY(jumps)
 INTEGRITY(jumps_about)
+INTEGRITY(jumps_from_cond)
 INTEGRITY(forgotten)
 
 static void works_without_membarrier(void **state)
@@ -406,6 +407,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest default_only[] = {
 		cmocka_unit_test(integrity_jumps),
 		cmocka_unit_test(integrity_jumps_about),
+		cmocka_unit_test(integrity_jumps_from_cond),
 		cmocka_unit_test(integrity_forgotten),
 	};
 	const struct CMUnitTest any[] = {

@@ -140,6 +140,7 @@ int main(int argc, char **argv)
 		{"mixture", mixture},
 		{"jumps", jumps},
 		{"jumps_about", jumps_about},
+		{"jumps_from_cond", jumps_from_cond},
 		{"forgotten", forgotten},
 	};
 	size_t i;

@@ -65,6 +65,7 @@ void small(void);
 void leave_in_the_middle(void);
 void jumps(void);
 void jumps_about(void);
+void jumps_from_cond(void);
 void forgotten(void);
 
 #endif /* PAWL_TESTS_INTEGRITY_H */

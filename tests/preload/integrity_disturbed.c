@@ -324,10 +324,93 @@ void jumps(void)
 }
 
 /*
- * Jumps at any moment of a wait, by some threads one after the other: what they were about
- * to do, such as a fence that others share, is not left half done.
+ * Jumps out of a condition wait. The signal that had reached the waiter, which is in the
+ * queue of its mutex by then, or one that comes later, reaches another waiter.
  */
-enum { JUMPERS = 32, SOON_NS = 100 * 1000, SLOW_NS = 900 * 1000 };
+struct waiting {
+	volatile pid_t thread;
+};
+static struct waiting first, second;
+static volatile bool is_said; /* what both wait for */
+
+static void *wait_or_jump(void *unused)
+{
+	if (sigsetjmp(way_out, 1) == 0) {
+		first.thread = gettid();
+		CHECK(pthread_mutex_lock(&jumped.m) == 0);
+		while (!is_said)
+			CHECK(pthread_cond_wait(&jumped.c, &jumped.m) == 0);
+		CHECK(!"nobody has jumped");
+	}
+	return unused;
+}
+
+static void *wait_behind(void *unused)
+{
+	second.thread = gettid();
+	CHECK(pthread_mutex_lock(&jumped.m) == 0);
+	while (!is_said)
+		CHECK(pthread_cond_wait(&jumped.c, &jumped.m) == 0);
+	CHECK(pthread_mutex_unlock(&jumped.m) == 0);
+	return unused;
+}
+
+static void start_asleep(pthread_t *thread, void *(*run)(void *), struct waiting *w)
+{
+	w->thread = 0;
+	start_all(thread, 1, run, NULL);
+	while (w->thread == 0 || !is_asleep(w->thread))
+		sched_yield();
+}
+
+void jumps_from_cond(void)
+{
+	struct sigaction action;
+	pthread_t waiter, behind;
+	int i;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = jump;
+	sigaction(SIGUSR1, &action, NULL);
+	for (i = 0; i < effort; i++) {
+		bool early = i % 2 == 0;
+
+		jumped = (struct shared){.m = PTHREAD_MUTEX_INITIALIZER,
+					 .c = PTHREAD_COND_INITIALIZER};
+		is_said = false;
+		if (early) { /* the one that came last is signalled first */
+			start_asleep(&behind, wait_behind, &second);
+			start_asleep(&waiter, wait_or_jump, &first);
+		} else {
+			start_asleep(&waiter, wait_or_jump, &first);
+			start_asleep(&behind, wait_behind, &second);
+		}
+		CHECK(pthread_mutex_lock(&jumped.m) == 0);
+		is_said = true;
+		if (early)
+			CHECK(pthread_cond_signal(&jumped.c) == 0);
+		CHECK(pthread_kill(waiter, SIGUSR1) == 0);
+		CHECK(pthread_join(waiter, NULL) == 0);
+		if (!early)
+			CHECK(pthread_cond_signal(&jumped.c) == 0);
+		CHECK(pthread_mutex_unlock(&jumped.m) == 0);
+		CHECK(pthread_join(behind, NULL) == 0);
+		run_for(5, 3, hammer, &jumped);
+		CHECK(jumped.sum == jumped.counted);
+	}
+}
+
+/*
+ * Jumps at any moment of a wait, by some processes: what the waiter was about to do, such as
+ * a fence that others share, is not left half done, or the process ends with a sentence.
+ */
+enum {
+	JUMPERS = 32,
+	JUMPS = 5,
+	SOON_NS = 100 * 1000,
+	SLOW_NS = 900 * 1000,
+	JUMP_NS = 2 * 1000 * 1000
+};
 static volatile bool jumps_enough;
 static volatile sig_atomic_t may_jump;
 
@@ -344,7 +427,7 @@ static void *interrupt_often(void *victim)
 	unsigned seed = 1;
 
 	while (!jumps_enough) {
-		const struct timespec pause = {.tv_nsec = rand_r(&seed) % (2 * SOON_NS)};
+		const struct timespec pause = {.tv_nsec = rand_r(&seed) % JUMP_NS};
 
 		nanosleep(&pause, NULL);
 		pthread_kill(*(pthread_t *)victim, SIGUSR1);
@@ -370,7 +453,7 @@ static void *jump_often(void *argument)
 
 	jumps_enough = false;
 	start_all(&other, 1, interrupt_often, &self);
-	for (i = 0; i < 20 * effort; i++)
+	for (i = 0; i < JUMPS; i++)
 		if (sigsetjmp(way_out, 1) == 0) {
 			may_jump = 1;
 			pthread_mutex_timedlock(&jumped.m, &late);
@@ -399,25 +482,57 @@ static void *sleep_quickly(void *argument)
 	return argument;
 }
 
+static void jump_about(void)
+{
+	pthread_t thread;
+
+	CHECK(pthread_mutex_lock(&jumped.m) == 0);
+	start_all(&thread, 1, jump_often, NULL);
+	join_all(&thread, 1);
+	start_all(&thread, 1, sleep_quickly, NULL);
+	join_all(&thread, 1);
+	CHECK(pthread_mutex_unlock(&jumped.m) == 0);
+	run_for(5, 3, hammer, &jumped);
+	CHECK(jumped.sum == jumped.counted);
+}
+
+/* Runs jump_about in a child: true if that ended well, false if it ended with the sentence
+ * that the interposer has for it. */
+static bool child_ends_well(void)
+{
+	char said[512] = "";
+	int out[2], status;
+	pid_t child;
+
+	CHECK(pipe(out) == 0);
+	child = fork();
+	if (child == 0) {
+		alarm(60);
+		dup2(out[1], STDERR_FILENO);
+		jump_about();
+		_exit(0);
+	}
+	close(out[1]);
+	CHECK(read(out[0], said, sizeof(said) - 1) >= 0);
+	close(out[0]);
+	CHECK(waitpid(child, &status, 0) == child);
+	if (status != 0)
+		CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT &&
+		      strstr(said, "jumped (longjmp) out of a lock function") != NULL);
+	return status == 0;
+}
+
 void jumps_about(void)
 {
 	struct sigaction action;
-	pthread_t thread;
-	int i;
+	int i, well = 0;
 
 	memset(&action, 0, sizeof(action));
 	action.sa_handler = jump_if_waiting;
 	sigaction(SIGUSR1, &action, NULL);
-	CHECK(pthread_mutex_lock(&jumped.m) == 0);
-	for (i = 0; i < JUMPERS; i++) {
-		start_all(&thread, 1, jump_often, NULL);
-		join_all(&thread, 1);
-		start_all(&thread, 1, sleep_quickly, NULL);
-		join_all(&thread, 1);
-	}
-	CHECK(pthread_mutex_unlock(&jumped.m) == 0);
-	run_for(5, 3, hammer, &jumped);
-	CHECK(jumped.sum == jumped.counted);
+	for (i = 0; i < JUMPERS; i++)
+		well += child_ends_well();
+	CHECK(well > 0);
 }
 
 /* A helper that is left waiting for ever, and its mutex made anew. */

@@ -246,8 +246,8 @@ static void waits(void)
 	CHECK(pthread_join(thread, NULL) == 0);
 }
 
-/* A thread that has never called setjmp waits, and a signal's handler jumps, but to where
- * it has just been itself: the wait goes on. */
+/* A thread waits, and a signal handler jumps, but to where it has just been itself: the
+ * wait goes on. */
 
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
 
