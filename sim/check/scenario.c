@@ -20,6 +20,7 @@ const struct checked_object checked_objects[] = {
 	{&fence_types[0], fence_scenarios},
 	{&guard_types[0], guard_scenarios},
 	{&park_types[0], park_scenarios},
+	{&process_types[0], process_scenarios},
 	{&reads_types[0], reads_scenarios},
 	{&scoped_types[0], scoped_scenarios},
 	{&interposer_types[0], interposer_scenarios},
