@@ -141,49 +141,96 @@ static void thread_exits(void *self)
 }
 
 /*
- * A first use may be in a signal handler, which may not use the heap. The C library
- * keeps the values of the first so many keys in the thread itself; to set another
- * takes memory. A program that has more, and loads this library later, does without.
+ * A first use may be in a signal handler or in an allocator, which may not use the heap.
+ * The C library keeps the values of the first so many keys in the thread itself; to set
+ * another takes memory. The key is the last of these, so that a program gets the same
+ * keys as without this library, and made at the first need, which may come before our
+ * constructor. Where a program had taken all of these already there is none.
  */
 enum { KEYS_IN_PLACE = 32 };
-static pthread_key_t exit_key;
-static bool exit_key_in_place;
 
-static void make_exit_key(void)
+/* NOT_MADE; NO_KEY: there is none; or the key. */
+static pawl_atomic64 exit_key;
+enum { NOT_MADE, NO_KEY, FIRST_KEY };
+
+static uint64_t make_exit_key(void)
 {
-	if (pthread_key_create(&exit_key, thread_exits) != 0)
-		return;
-	exit_key_in_place = exit_key < KEYS_IN_PLACE;
-	if (!exit_key_in_place)
-		pthread_key_delete(exit_key);
+	pthread_key_t keys[KEYS_IN_PLACE];
+	uint64_t kept = NO_KEY;
+	unsigned i, made = 0;
+
+	while (made < KEYS_IN_PLACE && pthread_key_create(&keys[made], thread_exits) == 0)
+		made++;
+	for (i = 0; i < made; i++)
+		if (keys[i] < KEYS_IN_PLACE && FIRST_KEY + keys[i] > kept)
+			kept = FIRST_KEY + keys[i];
+	for (i = 0; i < made; i++)
+		if (FIRST_KEY + keys[i] != kept)
+			pthread_key_delete(keys[i]);
+	return kept;
+}
+
+static void delete_key(uint64_t key)
+{
+	if (key >= FIRST_KEY)
+		pthread_key_delete((pthread_key_t)(key - FIRST_KEY));
+}
+
+/* Relaxed, here and below: a key is a number, and nothing is behind it. */
+static uint64_t get_exit_key(void)
+{
+	uint64_t key = pawl_load_relaxed(&exit_key);
+
+	if (key == NOT_MADE) {
+		key = make_exit_key();
+		if (!pawl_cas_relaxed(&exit_key, NOT_MADE, key)) {
+			delete_key(key); /* another thread was first */
+			key = pawl_load_relaxed(&exit_key);
+		}
+	}
+	return key;
+}
+
+void pawl_life_make_key(void)
+{
+	(void)get_exit_key();
+}
+
+bool pawl_life_give_up_key(void)
+{
+	uint64_t key = pawl_exchange_relaxed(&exit_key, NO_KEY); /* Relaxed: as above */
+
+	delete_key(key);
+	return key >= FIRST_KEY;
 }
 
 /* The library may go before its threads. */
 static void delete_exit_key(void)
 {
-	if (exit_key_in_place)
-		pthread_key_delete(exit_key);
-	exit_key_in_place = false;
+	(void)pawl_life_give_up_key();
 }
 
 void pawl_at_thread_exit_native_(void)
 {
 	struct pawl_thread *self = pawl_self();
+	uint64_t key = get_exit_key();
 
 	self->exit_arranged = true;
 	/* A thread whose exit cannot be arranged, or is under way already, is
 	 * treated as if it were over: it then leaves nothing behind. */
-	if (self->exited || !exit_key_in_place ||
-	    pthread_setspecific(exit_key, self) != 0)
+	if (self->exited || key == NO_KEY ||
+	    pthread_setspecific((pthread_key_t)(key - FIRST_KEY), self) != 0)
 		self->exited = true;
 }
 
 /* Load and unload. */
 
-/* At the start, for both may take memory. */
-__attribute__((constructor)) static void load(void)
+/* At the start, for to register takes memory; and before the program's constructors, if it
+ * is linked with the archive. */
+enum { BEFORE_OTHERS = 101 };
+__attribute__((constructor(BEFORE_OTHERS))) static void load(void)
 {
-	make_exit_key();
+	pawl_life_make_key();
 	pawl_life_watch_forks();
 }
 

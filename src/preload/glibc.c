@@ -52,6 +52,7 @@ static void resolve(void)
 	find(&functions.rwlock_clockrdlock, "pthread_rwlock_clockrdlock");
 	find(&functions.rwlock_clockwrlock, "pthread_rwlock_clockwrlock");
 	find(&functions.rwlock_unlock, "pthread_rwlock_unlock");
+	find(&functions.key_create, "pthread_key_create");
 	find(&functions.register_atfork, "__register_atfork");
 	find(&functions.dlvsym, "dlvsym");
 	find(&functions.dlopen, "dlopen");

@@ -61,6 +61,8 @@ static const struct {
 	OURS(pthread_spin_lock),
 	OURS(pthread_spin_trylock),
 	OURS(pthread_spin_unlock),
+	OURS(pthread_key_create),
+	OURS(tss_create),
 	OURS(mtx_init),
 	OURS(mtx_destroy),
 	OURS(mtx_lock),

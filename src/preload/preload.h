@@ -170,6 +170,7 @@ struct glibc {
 	int (*rwlock_clockrdlock)(pthread_rwlock_t *, clockid_t, const struct timespec *);
 	int (*rwlock_clockwrlock)(pthread_rwlock_t *, clockid_t, const struct timespec *);
 	int (*rwlock_unlock)(pthread_rwlock_t *);
+	int (*key_create)(pthread_key_t *, void (*)(void *));
 	int (*register_atfork)(void (*)(void), void (*)(void), void (*)(void), void *);
 	void *(*dlvsym)(void *, const char *, const char *);
 	void *(*dlopen)(const char *, int);

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <threads.h>
 #include <unistd.h>
 
 volatile int not_plain = NOT_PLAIN;
@@ -85,6 +86,35 @@ int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)
 {
 	pawl_life_watch_forks();
 	return glibc()->register_atfork(prepare, parent, child, library);
+}
+
+/*
+ * The program has the keys that it would have without us: ours is made first, and is not
+ * among those that a program gets first; and when all others are in use the program gets
+ * ours, and we learn of no thread's end any more.
+ */
+EXPORT int pthread_key_create(pthread_key_t *key, void (*destroy)(void *))
+{
+	int error;
+
+	pawl_life_make_key();
+	error = glibc()->key_create(key, destroy);
+	if (error == EAGAIN && pawl_life_give_up_key())
+		error = glibc()->key_create(key, destroy);
+	return error;
+}
+OLD_NAME(pthread_key_create);
+
+/* The linker's --wrap: what the runtime calls by that name. */
+int __wrap_pthread_key_create(pthread_key_t *key, void (*destroy)(void *));
+int __wrap_pthread_key_create(pthread_key_t *key, void (*destroy)(void *))
+{
+	return glibc()->key_create(key, destroy);
+}
+
+EXPORT int tss_create(tss_t *key, tss_dtor_t destroy)
+{
+	return pthread_key_create(key, destroy) == 0 ? thrd_success : thrd_error;
 }
 
 static void start_profile(void)

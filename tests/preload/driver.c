@@ -62,6 +62,18 @@ static void used_before_constructors_and_after_main(void **state)
 	run_well("preload_early " OTHER_LIBRARY);
 }
 
+static void keys_are_as_without_us(void **state)
+{
+	(void)state;
+	behaves_alike("preload_keys");
+}
+
+static void early_keys_and_reads_slow_no_thread_down(void **state)
+{
+	(void)state;
+	run_well("preload_early_keys");
+}
+
 static void nothing_allocates(void **state)
 {
 	(void)state;
@@ -392,6 +404,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(so_is_the_cxx_library),
 		cmocka_unit_test(so_are_old_versions),
 		cmocka_unit_test(used_before_constructors_and_after_main),
+		cmocka_unit_test(keys_are_as_without_us),
+		cmocka_unit_test(early_keys_and_reads_slow_no_thread_down),
 		cmocka_unit_test(integrity_fair),
 		cmocka_unit_test(integrity_signals),
 		cmocka_unit_test(integrity_timed),

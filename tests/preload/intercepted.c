@@ -91,6 +91,8 @@ int main(int argc, char **argv)
 	CHECK(cnd_broadcast, "GLIBC_2.28");
 	CHECK(cnd_wait, "GLIBC_2.28");
 	CHECK(cnd_timedwait, "GLIBC_2.28");
+	CHECK(pthread_key_create, "GLIBC_2.2.5");
+	CHECK(tss_create, "GLIBC_2.28");
 	CHECK(dlopen, "GLIBC_2.34");
 	CHECK(dlmopen, "GLIBC_2.34");
 	CHECK(dlvsym, "GLIBC_2.34");
