@@ -18,13 +18,16 @@
 /* Constants here: see the definitions. */
 #undef not_plain
 #undef rwlock_plain_if
+#undef identity_at
 #define not_plain	declared_not_plain
+#define identity_at	declared_identity_at
 #define rwlock_plain_if declared_rwlock_plain_if
 #include <preload/profile.h>
 #include <preload/record.h>
 #include <preload/stats.h>
 #undef not_plain
 #undef rwlock_plain_if
+#undef identity_at
 
 #include <pawl/thread.h>
 #include <sleep/parking.h>
@@ -51,10 +54,12 @@ static pthread_cond_t *cond; /* one of the places */
  * step: nobody changes it any more. */
 extern const int sim_preload_not_plain;
 extern const uint64_t sim_preload_rwlock_plain_if;
+extern const ptrdiff_t sim_preload_identity_at;
 pawl_atomic64 *sim_preload_not_started;
 const int sim_preload_not_plain = 0;
 const uint64_t sim_preload_rwlock_plain_if = RWLOCK_OURS;
-ptrdiff_t identity_at;
+const ptrdiff_t sim_preload_identity_at = 0;
+volatile ptrdiff_t declared_identity_at; /* the same, for this file */
 bool stats_on, profile_on, profile_orders;
 struct profile_file *profile_file;
 __thread bool stats_in_cond;

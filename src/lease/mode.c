@@ -18,6 +18,13 @@
 _Static_assert((int)LEASE_CPUS <= (int)PAWL_FENCE_CPUS, "each can be aimed at");
 _Static_assert(offsetof(struct pawl_lease_handle, slot) % 8 == 4, "see pawl_cpu_now");
 
+/* What the environment asks for: copies, of when the library was loaded, for programs
+ * clear their environment, or write over it. Empty if nothing. */
+static struct {
+	bool read;
+	char mode[32], sequences[32];
+} settings;
+
 static const char *const names[] = {
 	[PAWL_LEASE_CPU] = "cpu",	[PAWL_LEASE_CID] = "cid",
 	[PAWL_LEASE_RDPID] = "rdpid",	[PAWL_LEASE_THREAD] = "thread",
@@ -78,12 +85,39 @@ static enum pawl_lease_mode best(void)
 	return PAWL_LEASE_FENCED;
 }
 
+static void read_setting(const char *name, char *into, size_t size)
+{
+	const char *value = getenv(name);
+
+	if (value != NULL)
+		strncpy(into, value, size - 1);
+}
+
+/* Requires the lock. At load, or at a first use that comes before. */
+static void read_settings(void)
+{
+	if (settings.read)
+		return;
+	settings.read = true;
+	read_setting("PAWL_LEASE_MODE", settings.mode, sizeof(settings.mode));
+	read_setting("PAWL_LEASE_SEQUENCES", settings.sequences,
+		     sizeof(settings.sequences));
+}
+
+__attribute__((constructor)) static void load(void)
+{
+	uint64_t signals = pawl_lease_lock(&domain.lock);
+
+	read_settings();
+	pawl_lease_unlock(&domain.lock, signals);
+}
+
 static enum pawl_lease_mode wanted(void)
 {
-	const char *name = getenv("PAWL_LEASE_MODE");
+	const char *name = settings.mode;
 	unsigned mode;
 
-	if (name == NULL || name[0] == '\0')
+	if (name[0] == '\0')
 		return best();
 	for (mode = 0; mode < MODES; mode++)
 		if (strcmp(name, names[mode]) == 0)
@@ -105,9 +139,9 @@ static enum pawl_lease_mode wanted(void)
  */
 static bool wants_sequences(void)
 {
-	const char *wish = getenv("PAWL_LEASE_SEQUENCES");
+	const char *wish = settings.sequences;
 
-	if (wish == NULL || wish[0] == '\0' || strcmp(wish, "yes") == 0)
+	if (wish[0] == '\0' || strcmp(wish, "yes") == 0)
 		return true;
 	if (strcmp(wish, "no") == 0)
 		return false;
@@ -141,8 +175,10 @@ static void start(void)
 		return;
 	signals = pawl_lease_lock(&domain.lock);
 	/* Relaxed: stored under the lock only. */
-	if (pawl_load_relaxed(&domain.chosen) == 0)
+	if (pawl_load_relaxed(&domain.chosen) == 0) {
+		read_settings();
 		settle_on(wanted());
+	}
 	pawl_lease_unlock(&domain.lock, signals);
 }
 
@@ -151,6 +187,7 @@ int pawl_lease_choose(enum pawl_lease_mode mode)
 	uint64_t signals = pawl_lease_lock(&domain.lock);
 	int error = 0;
 
+	read_settings();
 	/* Relaxed: stored under the lock only. */
 	if (pawl_load_relaxed(&domain.chosen) != 0)
 		error = domain.mode == mode ? 0 : EBUSY;

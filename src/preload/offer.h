@@ -8,7 +8,7 @@
 /* The lock that is used if none is named. */
 #define OFFER_DEFAULT "mutex"
 
-/* Whose the read-write locks are: glibc's, if nothing is said. */
+/* Values of PAWL_RWLOCK: the read-write locks are pawl's, if it is not set. */
 #define OFFER_RWLOCK_OURS  "pawl"
 #define OFFER_RWLOCK_GLIBC "glibc"
 

@@ -20,7 +20,7 @@ enum {
 
 #define TLS __thread __attribute__((tls_model("initial-exec")))
 
-ptrdiff_t identity_at;
+volatile ptrdiff_t identity_at;
 static TLS uint32_t id; /* our copy, if glibc's is not to be found */
 static TLS struct record *mine;
 

@@ -44,9 +44,10 @@ struct record {
 /*
  * Where this thread's id stands, seen from its thread pointer: glibc's own, which
  * is right after every kind of fork and clone too, or else a copy of ours that is 0
- * until it is asked for. Set by identity_start(), at the very first call.
+ * until it is asked for. Set by identity_start(), at the very first call. Volatile, so that
+ * no look comes before that at not_plain: see start.c.
  */
-extern ptrdiff_t identity_at __attribute__((visibility("hidden")));
+extern volatile ptrdiff_t identity_at __attribute__((visibility("hidden")));
 void identity_start(void);
 uint32_t identity_ask(void) __attribute__((cold));
 

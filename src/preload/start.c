@@ -128,6 +128,27 @@ static void start_profile(void)
 	profile_start(folder, secure_getenv("PAWL_PROFILE_MODE"));
 }
 
+/* Whether glibc says that there is no other thread. */
+static bool is_single_threaded(void)
+{
+	const volatile char *single = symbol_after_us("__libc_single_threaded");
+
+	return single != NULL && *single != 0;
+}
+
+/* A thread on a fast path looks at not_plain, or rwlock_plain_if, and then at identity_at,
+ * without an acquire: if there are such threads already, the heavy barrier stands in for
+ * it. Where that is refused all calls take the long way, which begins with [A]. */
+static void allow_fast_paths(bool glibcs_rwlocks)
+{
+	if (!is_single_threaded() && !pawl_os_barrier() && !pawl_os_visit(PAWL_OS_ONLINE))
+		return;
+	if (lock_is_default() && !stats_on)
+		not_plain = !profile_on ? 0 : profile_orders ? NOT_PLAIN : PROFILED;
+	if (!glibcs_rwlocks && !stats_on && !profile_on)
+		rwlock_plain_if = RWLOCK_OURS;
+}
+
 void start(void)
 {
 	const char *asked = secure_getenv("PAWL_VERBOSE");
@@ -149,10 +170,7 @@ void start(void)
 		pawl_os_complain(type->name);
 		pawl_os_complain("\n");
 	}
-	if (lock_is_default() && !stats_on)
-		not_plain = !profile_on ? 0 : profile_orders ? NOT_PLAIN : PROFILED;
-	if (!glibcs_rwlocks && !stats_on && !profile_on)
-		rwlock_plain_if = RWLOCK_OURS;
+	allow_fast_paths(glibcs_rwlocks);
 	errno = saved;
 }
 

@@ -3,12 +3,14 @@
  * A program that is linked with the archive, and uses locks in a constructor that runs
  * before any other, and takes many keys in another one: the thread's end is noticed.
  */
+#define _GNU_SOURCE
 #include "harness/harness.h"
 
 #include <pawl/lease.h>
 #include <pawl/rwlock.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { KEYS = 40 };
 
@@ -58,12 +60,28 @@ static void keys_of_a_constructor_end_no_thread(void **state)
 	crew_join(&crew);
 }
 
+/* Programs clear their environment when they start. */
+static char asked_for[32];
+
+static void settings_are_read_at_load(void **state)
+{
+	(void)state;
+	if (asked_for[0] == '\0')
+		skip();
+	assert_string_equal(pawl_lease_mode_name(pawl_lease_mode()), asked_for);
+}
+
 int main(void)
 {
 	const struct CMUnitTest cases[] = {
 		cmocka_unit_test(a_use_in_a_constructor_ends_no_thread),
 		cmocka_unit_test(keys_of_a_constructor_end_no_thread),
+		cmocka_unit_test(settings_are_read_at_load),
 	};
+	const char *setting = getenv("PAWL_LEASE_MODE");
 
+	if (setting != NULL)
+		strncpy(asked_for, setting, sizeof(asked_for) - 1);
+	clearenv();
 	return cmocka_run_group_tests_name("early", cases, NULL, NULL);
 }
