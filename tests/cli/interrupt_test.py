@@ -77,5 +77,30 @@ class Interrupts(CommandTest):
         self.assertFalse(os.path.exists(self.path("r.json")))
 
 
+class BrokenPipes(CommandTest):
+    def test_a_reader_that_goes_away_does_not_lose_the_file(self):
+        """As with `pawl ... --json FILE | head -1`."""
+        for words in (["list"], ["check", "ticket"], ["sim", "--locks", "ticket", "--runs", "1"],
+                      ["bench", "--locks", "ticket", "--threads", "1", "--seconds", "0.01",
+                       "--runs", "2"]):
+            with self.subTest(words=words):
+                child = subprocess.Popen([self.pawl, *words, "--json", "r.json"],
+                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                         cwd=self.directory.name)
+                child.stdout.close()
+                self.assertIn(child.wait(timeout=600), (0, 128 + signal.SIGPIPE))
+                self.assertTrue(json.loads(self.read("r.json")))
+                self.assertEqual(os.listdir(self.directory.name), ["r.json"])
+                os.unlink(self.path("r.json"))
+
+    def test_without_a_file_it_ends_at_once(self):
+        child = subprocess.Popen([self.pawl, "list"], stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE)
+        child.stdout.close()
+        self.assertEqual(child.wait(timeout=60), -signal.SIGPIPE)
+        self.assertEqual(child.stderr.read(), b"")
+        child.stderr.close()
+
+
 if __name__ == "__main__":
     main()

@@ -295,6 +295,34 @@ class Life(ProfileTest):
         self.assert_contended(profile)
 
 
+class Unseen(ProfileTest):
+    """It never says that nobody waited when it could not see."""
+    def test_locks_of_libpawl(self):
+        _, done = self.profile(program("unseen"), "pawl")
+        self.assertIn("No wait for a pthread lock was seen.", done.stderr)
+        self.assertRegex(done.stderr, r"In \d+ of \d+ looks a thread slept on a futex")
+        self.assertNotIn("Nobody", done.stderr)
+
+    def test_waits_for_signals_alone(self):
+        """Java's monitors are made of these."""
+        _, done = self.profile(program("unseen"), "cond")
+        self.assertIn("No wait for a pthread lock was seen.", done.stderr)
+        self.assertIn("Waits for signals", done.stderr)
+        self.assertNotIn("futex", done.stderr)
+
+    def test_a_join_is_no_wait_for_a_lock(self):
+        _, done = self.profile(program("unseen"), "join")
+        self.assertIn("No wait for a pthread lock was seen.", done.stderr)
+        self.assertNotIn("futex", done.stderr)
+
+    def test_a_static_program_that_a_shell_starts(self):
+        source = self.write("static.c", "int main(void) { return 0; }\n")
+        subprocess.run(["cc", "-static", "-o", self.path("static"), source], check=True)
+        _, done = self.profile("sh", "-c", "exec " + self.path("static"))
+        self.assertIn("No process of it called a pthread lock function", done.stderr)
+        self.assertNotIn("Nobody", done.stderr)
+
+
 class Command(ProfileTest):
     def test_statically_linked_programs_are_refused(self):
         source = self.write("static.c", "int main(void) { return 0; }\n")
@@ -353,6 +381,37 @@ class Command(ProfileTest):
         self.assertEqual(process.wait(timeout=60), 128 + signal.SIGINT)
         os.close(end)
         os.close(terminal)
+
+    def test_a_reader_that_goes_away_loses_nothing(self):
+        """As with 2>&1 | head -3: the files are written, and the folder is gone."""
+        for _ in range(3):
+            folder = self.path("tmp")
+            os.makedirs(folder, exist_ok=True)
+            process = subprocess.Popen(
+                [self.pawl, "profile", "--live", "--json", "p.json", "--", program("cases"),
+                 "contend"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                cwd=self.directory.name, env=dict(os.environ, TMPDIR=folder))
+            process.stderr.close()
+            before = set(os.listdir("/dev/shm"))
+            self.assertEqual(process.wait(timeout=60), 0)
+            self.assertEqual([name for name in os.listdir("/dev/shm")
+                              if name.startswith("pawl-") and name not in before], [])
+            self.assertEqual(os.listdir(folder), [])
+            with open(self.path("p.json")) as file:
+                self.assertTrue(json.load(file)["locks"])
+            os.unlink(self.path("p.json"))
+
+    def test_a_hangup_leaves_nothing_behind(self):
+        for number in signal.SIGHUP, signal.SIGQUIT:
+            process = self.server()
+            folders = [os.path.join("/dev/shm", name) for name in os.listdir("/dev/shm")
+                       if name.startswith("pawl-")]
+            process.send_signal(number)
+            process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 128 + number)
+            mine = [folder for folder in folders if os.path.exists(folder) and
+                    any(name.startswith(f"{process.pid}") for name in os.listdir(folder))]
+            self.assertEqual(mine, [])
 
     def test_leaves_nothing_behind(self):
         folder = self.path("tmp")
@@ -454,8 +513,9 @@ class Order(ProfileTest):
             line = process.stderr.readline()
             self.assertTrue(line, text)
             text += line
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        self.assertIn("2 threads waited for a lock to the end", err)
         circle = re.search(r"deadlock: thread (\d+) waits for thread (\d+) waits for "
                            r"thread (\d+)\n", text)
         self.assertTrue(circle, text)

@@ -8,6 +8,7 @@
 #include "cli/bench/bench.h"
 #include "cli/common/interpose.h"
 #include "preload/offer.h"
+#include "cli/common/output.h"
 #include "cli/common/program.h"
 
 #include <errno.h>
@@ -58,6 +59,7 @@ static void make_scratch(void)
 			"write",
 			scratch, strerror(errno));
 	atexit(remove_scratch);
+	survive_broken_pipes();
 }
 
 /* The program is called as the app, up to the first hyphen. */

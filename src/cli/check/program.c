@@ -9,6 +9,7 @@
 #include "cli/common/interpose.h"
 #include "cli/common/interrupt.h"
 #include "cli/common/options.h"
+#include "cli/common/output.h"
 #include "cli/common/program.h"
 
 #include <ctype.h>
@@ -427,6 +428,7 @@ int check_program(int argc, char **argv)
 	if (mkdtemp(folder) == NULL)
 		give_up("cannot make '%s': %s", folder, strerror(errno));
 	atexit(clean_up);
+	survive_broken_pipes();
 	catch_interrupt();
 	add(&words, runner);
 	add(&words, format("--model=%s", model));

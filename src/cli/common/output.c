@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -47,6 +48,24 @@ static FILE *take_stdout(void)
 	return fdopen(file, "w");
 }
 
+static volatile sig_atomic_t pipe_is_broken;
+
+static void on_broken_pipe(int signal_number)
+{
+	(void)signal_number;
+	pipe_is_broken = 1;
+}
+
+void survive_broken_pipes(void)
+{
+	/* A handler, not SIG_IGN: exec takes it away. */
+	struct sigaction action = {.sa_flags = SA_RESTART}, before;
+
+	action.sa_handler = on_broken_pipe;
+	if (sigaction(SIGPIPE, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+		sigaction(SIGPIPE, &action, NULL);
+}
+
 void open_result_file(const char *option, const char *path)
 {
 	struct stat there;
@@ -54,6 +73,7 @@ void open_result_file(const char *option, const char *path)
 	bool exists = !to_stdout && stat(path, &there) == 0;
 
 	atexit(discard_temporary);
+	survive_broken_pipes();
 	if (to_stdout) {
 		result.path = strdup("standard output");
 		result.file = take_stdout();
@@ -191,6 +211,9 @@ void end_progress(void)
 
 void finish_stdout(void)
 {
-	if (fflush(stdout) != 0 || ferror(stdout))
-		give_up("cannot write to standard output: %s", strerror(errno));
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return;
+	if (pipe_is_broken) /* as if the signal had ended it */
+		exit(128 + SIGPIPE);
+	give_up("cannot write to standard output: %s", strerror(errno));
 }

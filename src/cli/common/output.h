@@ -7,6 +7,13 @@
 #include <stddef.h>
 
 /*
+ * From now on a write to a pipe that nobody reads fails, and does not end the process:
+ * for commands that have a file to write, or one to remove. Programs that it starts are
+ * as before.
+ */
+void survive_broken_pipes(void);
+
+/*
  * Opens the one result file of this process, before anything is measured;
  * refuses a path that cannot be written. What stands there stays untouched
  * until write_result_file(), and whoever exits before that leaves nothing

@@ -114,10 +114,11 @@ static void close_file(const char *option, const char *path, FILE *file)
 		give_up("--%s: cannot write '%s': %s", option, path, strerror(errno));
 }
 
-/* The timeline: half as many points, twice as far apart, when there are too many. */
+/* What is noted meanwhile. The timeline: half as many points, twice as far apart, when there are too many. */
 struct timeline {
 	struct moment moments[MOMENTS];
 	size_t count, every, skipped;
+	struct unseen unseen;
 };
 
 static double waited_so_far(void)
@@ -173,6 +174,8 @@ static struct profile take_profile(const struct request *request,
 	profile.moments = timeline->moments;
 	profile.moment_count = timeline->count;
 	profile.ordered = request->order;
+	count_threads(&profile, files, count);
+	profile.unseen = timeline->unseen;
 	if (request->order)
 		find_cycles(&profile, files, count);
 	free_files(files, count);
@@ -192,7 +195,6 @@ static void write_all(const struct request *request, struct timeline *timeline,
 {
 	struct profile profile = take_profile(request, timeline, began);
 
-	print_profile(stderr, &profile);
 	if (request->folded != NULL)
 		write_folded(request->folded, &profile);
 	if (request->pprof != NULL)
@@ -201,6 +203,7 @@ static void write_all(const struct request *request, struct timeline *timeline,
 	close_file("pprof", request->pprof_path, request->pprof);
 	if (request->json != NULL)
 		write_result_file(profile_json(&profile));
+	print_profile(stderr, &profile);
 	free_profile(&profile);
 }
 
@@ -213,6 +216,8 @@ static sigset_t awaited(const struct request *request)
 	sigaddset(&set, SIGCHLD);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGQUIT);
 	if (request->signal != 0)
 		sigaddset(&set, request->signal);
 	return set;
@@ -273,11 +278,13 @@ static void show_live(const struct request *request, struct timeline *timeline,
 }
 
 /* Every tenth of a second. */
-static void tick(const struct request *request, struct timeline *timeline, double began)
+static void tick(const struct request *request, pid_t child, struct timeline *timeline,
+		 double began)
 {
 	static double looked;
 
 	add_moment(timeline, now() - began);
+	look_for_unseen(&timeline->unseen, folder, child);
 	if (now() - looked < 1 &&
 	    (request->hang_s == 0 || now() - looked < request->hang_s / 4))
 		return;
@@ -289,7 +296,7 @@ static void tick(const struct request *request, struct timeline *timeline, doubl
 }
 
 /* Waits for the program's end; returns its status as a shell has it. A terminal's
- * interrupt reaches the program by itself, one that was sent to us does not. */
+ * signals reach the program by themselves, one that was sent to us does not. */
 static int attend(const struct request *request, pid_t child, const sigset_t *signals,
 		  struct timeline *timeline, double began)
 {
@@ -302,10 +309,11 @@ static int attend(const struct request *request, pid_t child, const sigset_t *si
 
 		if (number == request->signal && number > 0)
 			show(request, timeline, began);
-		else if (number == SIGTERM || (number == SIGINT && info.si_code <= 0))
+		else if (number == SIGTERM ||
+			 (number > 0 && number != SIGCHLD && info.si_code <= 0))
 			kill(child, number);
 		else if (number < 0)
-			tick(request, timeline, began);
+			tick(request, child, timeline, began);
 	}
 	return WIFSIGNALED(status) ? ENDED_BY + WTERMSIG(status) : WEXITSTATUS(status);
 }
@@ -318,6 +326,7 @@ static int run(const struct request *request)
 	pid_t child;
 	int status;
 
+	survive_broken_pipes();
 	make_folder();
 	atexit(remove_folder);
 	sigprocmask(SIG_BLOCK, &signals, &mask);

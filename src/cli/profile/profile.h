@@ -71,6 +71,12 @@ struct cycle {
 	size_t count;
 };
 
+/* Looks at the program's threads, and in how many one slept on a futex where the
+ * interposer does not see why. */
+struct unseen {
+	size_t looks, asleep;
+};
+
 struct profile {
 	char *const *command;
 	double wall_s;
@@ -82,6 +88,9 @@ struct profile {
 	size_t cycle_count;
 	bool ordered; /* cycles were looked for */
 	double lost[PROFILE_LOSSES];
+	bool called;  /* a pthread lock function, by any thread */
+	size_t stuck; /* threads that wait for a lock, or did when their process ended */
+	struct unseen unseen;
 };
 
 /* memory.c: gives up instead of returning NULL. */
@@ -126,5 +135,10 @@ void write_pprof(FILE *to, const struct profile *profile);	   /* pprof.c */
 bool nothing_moved(const struct profile_file **files, size_t count);
 void print_hang(FILE *to, const struct profile_file **files, size_t count,
 		double seconds);
+
+/* unseen.c */
+void look_for_unseen(struct unseen *unseen, const char *folder, long child);
+void count_threads(struct profile *profile, const struct profile_file **files,
+		   size_t count);
 
 #endif /* PAWL_CLI_PROFILE_H */

@@ -127,8 +127,12 @@ static void print_rows(FILE *to, const struct rows *rows)
 
 static void print_table(FILE *to, const struct profile *profile)
 {
-	if (profile->locks.count == 0)
-		fprintf(to, "Nobody waited for a lock.\n");
+	if (!profile->called)
+		fprintf(to, "No process of it called a pthread lock function under pawl: "
+			    "it has no such locks,\nor is statically linked, or may not "
+			    "be interposed.\n");
+	else if (profile->locks.count == 0)
+		fprintf(to, "No wait for a pthread lock was seen.\n");
 	else
 		fprintf(to, "    wait, all   longest      waits contended  held avg   "
 			    "longest  lock\n");
@@ -138,6 +142,27 @@ static void print_table(FILE *to, const struct profile *profile)
 			    "condition variable\n");
 		print_rows(to, &profile->conds);
 	}
+}
+
+/* What the table does not show. */
+static void print_unseen(FILE *to, const struct profile *profile)
+{
+	const struct unseen *unseen = &profile->unseen;
+
+	if (profile->stuck > 0)
+		fprintf(to,
+			"%zu thread%s waited for a lock to the end; the table has only "
+			"waits that ended.\n",
+			profile->stuck, profile->stuck == 1 ? "" : "s");
+	if (unseen->asleep > 0)
+		fprintf(to,
+			"In %zu of %zu looks a thread slept on a futex, and pawl does "
+			"not "
+			"see why: it sees\npthread mutexes, spin locks, read-write locks "
+			"and condition variables, but not the\nlocks of libpawl, Java, "
+			"Go "
+			"or Rust, semaphores, or locks between processes.\n",
+			unseen->asleep, unseen->looks);
 }
 
 /* Over the last one, if that is on a terminal. */
@@ -179,6 +204,7 @@ void print_profile(FILE *to, const struct profile *profile)
 	fprintf(to, ", %.1f s, %zu process%s\n", profile->wall_s, profile->processes,
 		profile->processes == 1 ? "" : "es");
 	print_table(to, profile);
+	print_unseen(to, profile);
 	print_pairs(to, &profile->locks);
 	print_pairs(to, &profile->conds);
 	print_losses(to, profile);

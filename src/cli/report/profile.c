@@ -315,7 +315,7 @@ void write_profile_sentences(FILE *out, const struct report_file *file)
 	}
 	fprintf(out, "<ul class=\"answer\">\n<li>");
 	if (all == 0) {
-		fprintf(out, "Nobody waited for a lock.</li>\n</ul>\n");
+		fprintf(out, "No wait for a pthread lock was seen.</li>\n</ul>\n");
 		return;
 	}
 	fprintf(out, "Threads waited <b>");
@@ -344,7 +344,7 @@ void write_profile(FILE *out, const struct report_file *file, size_t number)
 				: "a program");
 	fprintf(out, "</h2>\n");
 	if (json_array_size(locks) == 0) {
-		fprintf(out, "<p>Nobody waited for a lock.</p></section>\n");
+		fprintf(out, "<p>No wait for a pthread lock was seen.</p></section>\n");
 		return;
 	}
 	write_bars(out, locks);
