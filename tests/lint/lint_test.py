@@ -1,30 +1,63 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The lint finds what it should: the tree passes, and each spoilt copy fails."""
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
 
+sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-LINT = os.path.join(ROOT, "scripts", "lint")
+LOADER = importlib.machinery.SourceFileLoader("lint", os.path.join(ROOT, "scripts", "lint"))
+lint = importlib.util.module_from_spec(importlib.util.spec_from_loader("lint", LOADER))
+LOADER.exec_module(lint)
 
 
 class LintTest(unittest.TestCase):
-    def setUp(self):
-        self.tree = tempfile.mkdtemp()
+    """One copy of the tree for all tests: each writes what it spoils by spoil(), which is
+    undone after it. The lint remembers the files that did not change in between."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.tree = tempfile.mkdtemp()
         for folder in ("include", "backend", "src"):
-            shutil.copytree(os.path.join(ROOT, folder), os.path.join(self.tree, folder))
+            shutil.copytree(os.path.join(ROOT, folder), os.path.join(cls.tree, folder))
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.tree)
+
+    def setUp(self):
+        self.originals = {}  # by path; None where there was no file
 
     def tearDown(self):
-        shutil.rmtree(self.tree)
+        for path, text in self.originals.items():
+            if text is None:
+                os.remove(path)
+            else:
+                with open(path, "w") as file:
+                    file.write(text)
+
+    def spoil(self, path, text):
+        """Writes a file of the copy, for this test alone."""
+        before = None
+        if os.path.exists(path):
+            with open(path) as file:
+                before = file.read()
+        self.originals.setdefault(path, before)
+        with open(path, "w") as file:
+            file.write(text)
 
     def lint(self, *options):
-        done = subprocess.run([LINT, "--root", self.tree, *(options or ["--no-tools"])],
-                              stdout=subprocess.PIPE, text=True, cwd=self.tree)
-        return done.returncode, done.stdout
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            status = lint.main(["--root", self.tree, *(options or ["--no-tools"])])
+        return status, said.getvalue()
 
     def path(self, name):
         return os.path.join(self.tree, "include", "pawl", name)
@@ -37,13 +70,11 @@ class LintTest(unittest.TestCase):
         with open(path) as file:
             text = file.read()
         self.assertIn(old, text, f"{name} has changed; adapt this test")
-        with open(path, "w") as file:
-            file.write(text.replace(old, new, 1))
+        self.spoil(path, text.replace(old, new, 1))
 
     def plant(self, name, text):
         """A file of src, which keeps to all other rules."""
-        with open(self.source(name), "w") as file:
-            file.write("/* SPDX-License-Identifier: MIT */\n" + text)
+        self.spoil(self.source(name), "/* SPDX-License-Identifier: MIT */\n" + text)
 
     def add(self, name, text):
         self.edit(name, "#endif /* PAWL_", text + "\n#endif /* PAWL_")
@@ -257,8 +288,7 @@ class LintTest(unittest.TestCase):
                                "\tpthread_atfork(0, 0, f);\n}\n")
         self.assert_found("life/x.c:", "registers for fork")
     def write_lines(self, count, opening):
-        with open(os.path.join(self.tree, "src", "x.c"), "w") as file:
-            file.write("/* SPDX-License-Identifier: MIT */\n" + opening + "int x;\n" * (count - 2))
+        self.plant("x.c", opening + "int x;\n" * (count - 2))
 
     def test_file_that_is_too_long(self):
         self.write_lines(601, "/* Whatever. */\n")
@@ -269,9 +299,7 @@ class LintTest(unittest.TestCase):
         self.assertEqual(self.lint(), (0, ""))
 
     def test_file_that_says_so_too_late(self):
-        self.write_lines(601, "/* Whatever. */\n")
-        with open(os.path.join(self.tree, "src", "x.c"), "a") as file:
-            file.write("/* Long: nobody reads this. */\n")
+        self.plant("x.c", "/* Whatever. */\n" + "int x;\n" * 599 + "/* Long: nobody reads this. */\n")
         self.assert_found("x.c", "602 lines")
 
     def test_file_that_is_just_short_enough(self):
@@ -293,7 +321,8 @@ class LintTest(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("clang-format"), "no clang-format")
     def test_formatting(self):
-        shutil.copy(os.path.join(ROOT, ".clang-format"), self.tree)
+        with open(os.path.join(ROOT, ".clang-format")) as file:
+            self.spoil(os.path.join(self.tree, ".clang-format"), file.read())
         self.edit("tas.h", "\treturn pawl_cas_acquire", "    return pawl_cas_acquire")
         status, output = self.lint("--root", self.tree)
         self.assertEqual(status, 1)
