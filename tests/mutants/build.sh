@@ -73,7 +73,8 @@ else
 	name=$(echo "$line" | sed 's/^[^"]*"\([^"]*\)".*/\1/')
 fi
 header=$overlay/pawl/$lock.h
-[ -e "$header" ] || header=$root/include/pawl/$lock.h
+[ -e "$header" ] || ! [ -e "$root/include/pawl/$lock.h" ] ||
+	cp "$root/include/pawl/$lock.h" "$header"
 [ -e "$header" ] || header=$root/include/pawl/atomic.h
 PAWL_LOCK_FLAGS=$flags "$root/sim/build-lock.sh" "$header" "$line" "$out" "$overlay" >&2
 echo "$name${1#"$lock"}"
