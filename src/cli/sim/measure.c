@@ -14,6 +14,7 @@
 #include "cli/common/stats.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,13 +102,14 @@ static void choose_way(struct session *session)
 	}
 }
 
-/* The runs of a lock that count. */
+/* The runs of a lock that count; on a busy machine a run may have done nothing. */
 static size_t samples_of(const struct session *session, size_t lock)
 {
 	size_t run, n = 0;
 
 	for (run = 0; run < session->count; run++)
-		if (session->runs[run].lock == lock && counts(session, run, session->way))
+		if (session->runs[run].lock == lock && isfinite(session->runs[run].ns) &&
+		    counts(session, run, session->way))
 			session->samples[n++] = session->runs[run].ns;
 	return n;
 }

@@ -225,8 +225,8 @@ static size_t fill_rows(const struct request *request, const struct measured *me
 		const char *lock = request->locks.list[i];
 
 		if (measured[i].runs == 0)
-			warn("%s was not measured: the way between the CPUs changed in "
-			     "each of its runs; raise --runs",
+			warn("%s was not measured: something else disturbed each of "
+			     "its runs; raise --runs",
 			     lock);
 		else
 			rows[filled++] = (struct row){lock, 1e9 / cells[i].rate.value,
