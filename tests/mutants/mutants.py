@@ -82,7 +82,7 @@ class Outcomes:
 
 
 class Broken(Exception):
-    """What was to be built does not compile."""
+    """A mutant that cannot be built or checked, and why."""
 
 
 class Lock:
@@ -122,7 +122,7 @@ class Lock:
                                   capture_output=True,
                                   env=dict(os.environ, PAWL_LOCK_KEEP=self.kept))
             if done.returncode != 0:
-                raise Broken(" ".join(done.stderr.split("\n")[:2]))
+                raise Broken("does not compile: " + " ".join(done.stderr.split("\n")[:2]))
             for path in glob.glob(os.path.join(self.kept, "*.d")):
                 found = read(path).replace("\\\n", " ").split(":", 1)[1].split()
                 self.depends[path[:-2] + ".o"] = {self.canonical(name) for name in found}
@@ -174,7 +174,7 @@ class Lock:
 def run_compiler(command):
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
-        raise Broken(" ".join(done.stderr.split("\n")[:2]))
+        raise Broken("does not compile: " + " ".join(done.stderr.split("\n")[:2]))
 
 
 def check(pawl, library, name, options, seconds):
