@@ -19,6 +19,9 @@ demo: deps-demo all ## compare all locks in a minute or so, and write report.htm
 check: deps ## build and run the tests, some also under sanitizers, and the lint: 10 minutes
 	scripts/check
 
+quick: ## test what changed since main, or FILES, in a minute
+	scripts/quick $(FILES)
+
 check-full: deps ## all tests, all of them under sanitizers too; skips what check has just run
 	scripts/check --full
 
@@ -94,4 +97,4 @@ clean: ## remove everything that was built
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' Makefile | expand -t 16
 
-.PHONY: all demo check check-full check-cross bench sim verify proof-coverage mutate soak soak-leases soak-shared soak-disturb lint install deb deb-check deps deps-demo deps-cross clean help
+.PHONY: all demo check quick check-full check-cross bench sim verify proof-coverage mutate soak soak-leases soak-shared soak-disturb lint install deb deb-check deps deps-demo deps-cross clean help
