@@ -347,19 +347,39 @@ struct pawl_reads *pawl_reads_first(void)
 	return pawl_self()->reads = &no_room;
 }
 
-struct pawl_reads *pawl_reads_at(unsigned i)
+struct pawl_reads *pawl_reads_further(void)
+{
+	struct pawl_reads *r;
+
+	if (sim_records != NULL)
+		return sim_records->further();
+	pawl_at_thread_exit();
+	r = sim_engine->allocate(sizeof(*r), _Alignof(struct pawl_reads));
+	r->next = pawl_self()->more_reads;
+	pawl_self()->more_reads = r;
+	return r;
+}
+
+struct pawl_reads *pawl_reads_next(struct pawl_reads_scan *scan)
 {
 	if (sim_records != NULL)
-		return sim_records->at(i);
-	return i < (unsigned)sim_reads ? &reads[i] : NULL;
+		return sim_records->next(scan);
+	return scan->chunk < (unsigned)sim_reads ? &reads[scan->chunk++] : NULL;
 }
 
 void pawl_reads_exit(struct pawl_thread *self)
 {
-	if (sim_records != NULL)
+	if (sim_records != NULL) {
 		sim_records->exit(self);
-	else
-		self->reads = &no_room;
+		return;
+	}
+	self->reads = &no_room;
+	while (self->more_reads != NULL) {
+		struct pawl_reads *r = self->more_reads;
+
+		self->more_reads = r->next;
+		sim_engine->release(r, SITE);
+	}
 }
 
 bool pawl_heavy_fence_works(void)

@@ -14,10 +14,12 @@ void sim_give_reads(int thread);
 
 /* What takes their place: the shipped ones, src/sync/reads.c. NULL: nothing does. */
 struct pawl_reads;
+struct pawl_reads_scan;
 struct pawl_thread;
 struct sim_records {
 	struct pawl_reads *(*first)(void);
-	struct pawl_reads *(*at)(unsigned i);
+	struct pawl_reads *(*further)(void);
+	struct pawl_reads *(*next)(struct pawl_reads_scan *scan);
 	void (*exit)(struct pawl_thread *self);
 };
 extern const struct sim_records *sim_records;

@@ -112,17 +112,17 @@ enum pawl_rwlock_mark {
 	PAWL_RWLOCK_MARKS = 7
 };
 
-/* What a thread reads: addresses of locks, or 0. Records stay for ever; a new
- * thread may inherit one. */
+/* What a thread reads: addresses of locks, or 0. The memory stays for ever; a new thread may
+ * inherit it. */
 struct pawl_reads {
 	PAWL_SEQUESTER pawl_atomic64 slots[1 << PAWL_READS_BITS];
 	/* From here on this thread's own. */
 	volatile uint32_t
 		depth[1 << PAWL_READS_BITS]; /* reads of a slot's lock but one */
 	pawl_atomic64 counting;		     /* the lock whose count it is just trying */
-	struct pawl_reads *free_next;
-	pawl_atomic64 looked_at; /* the lock that its last look found */
-	pawl_atomic64 looked;	 /* so */
+	struct pawl_reads *next;	     /* of this thread's more_reads */
+	pawl_atomic64 looked_at;	     /* the lock that its last look found */
+	pawl_atomic64 looked;		     /* so */
 };
 
 #ifdef __cplusplus

@@ -66,7 +66,8 @@
  *   PAWL_RWLOCK_QUIET     so many such looks, between which nobody wrote, make a lock
  *                         fenced
  *   PAWL_READS_BITS       log2 of how many biased reads a thread's record has room for
- *   PAWL_READS_CHUNK      how many records are made at once
+ *   PAWL_READS_CHUNK      how many records are made at once, 64 at most
+ *   PAWL_READS_CHUNKS     how often
  *   PAWL_GONE_BITS        log2 of how many lists there are of hapax waiters that
  *                         gave up
  *   PAWL_HAPAX_BLOCK_BITS log2 of how many hapax values a thread draws at once
@@ -109,17 +110,17 @@ struct pawl_thread {
 
 	/* From here on touched by this thread alone. */
 	char further_apart[128 - 4 * sizeof(pawl_atomic64)];
-	uint64_t next_hapax;		 /* 0 modulo the block = draw one */
-	struct pawl_node *free_nodes;	 /* mcs, clh */
-	struct pawl_lease_handle *lease; /* lease: NULL until first used */
-	struct pawl_sleeper *asleep;	 /* mutex: whose queue it sleeps in */
-	struct pawl_reads *reads;	 /* rwlock: NULL until first used */
-	struct pawl_node *more_reads;	 /* rwlock: what its record has no room for */
-	uint64_t coin;			 /* state of pawl_one_in */
-	uint32_t slow_reads;		 /* rwlock: of locks that were not biased */
-	char identity[2];		 /* tidex: only their addresses count */
-	bool exit_arranged;		 /* pawl_at_thread_exit was called */
-	bool exited;			 /* pawl_thread_exit_ has run */
+	uint64_t next_hapax;		      /* 0 modulo the block = draw one */
+	struct pawl_node *free_nodes;	      /* mcs, clh */
+	struct pawl_lease_handle *lease;      /* lease: NULL until first used */
+	struct pawl_sleeper *asleep;	      /* mutex: whose queue it sleeps in */
+	struct pawl_reads *reads;	      /* rwlock: NULL until first used */
+	struct pawl_reads *more_reads;	      /* rwlock: what that has no room for */
+	uint64_t coin;			      /* state of pawl_one_in */
+	uint32_t slow_reads;		      /* rwlock: of locks that were not biased */
+	char identity[2];		      /* tidex: only their addresses count */
+	bool exit_arranged;		      /* pawl_at_thread_exit was called */
+	bool exited;			      /* pawl_thread_exit_ has run */
 	char behind[128 - PAWL_THREAD_ALIGN]; /* others' storage is as far away */
 };
 

@@ -25,14 +25,18 @@ static pawl_atomic64 *find(struct pawl_reads *r, const struct pawl_rwlock *l,
 	return NULL;
 }
 
-/* Whether this thread reads l, and found no slot. */
-static bool has_node(const struct pawl_rwlock *l)
+/* Whether this thread is counted as a reader of l. */
+static bool is_counted(const struct pawl_rwlock *l)
 {
-	const struct pawl_node *node = pawl_self()->more_reads;
+	struct pawl_thread *self = pawl_self();
+	struct pawl_reads *r;
 
-	while (node != NULL && node->value != pawl_address(l))
-		node = node->free_next;
-	return node != NULL;
+	if (self->reads != NULL && find(self->reads, l, PAWL_RWLOCK_COUNTED) != NULL)
+		return true;
+	for (r = self->more_reads; r != NULL; r = r->next)
+		if (find(r, l, PAWL_RWLOCK_COUNTED) != NULL)
+			return true;
+	return false;
 }
 
 /* Whether this thread reads l through the gate. */
@@ -47,10 +51,7 @@ bool pawl_rwlock_reads(const struct pawl_rwlock *l)
 {
 	struct pawl_reads *mine = pawl_self()->reads;
 
-	return has_gate(l) ||
-	       (mine != NULL &&
-		(find(mine, l, 0) != NULL || find(mine, l, PAWL_RWLOCK_COUNTED) != NULL ||
-		 has_node(l)));
+	return has_gate(l) || (mine != NULL && find(mine, l, 0) != NULL) || is_counted(l);
 }
 
 enum taken { NOTHING, PART, ALL };
@@ -81,11 +82,11 @@ static enum taken take_from(struct pawl_reads *r, const struct pawl_rwlock *l,
 
 static enum taken take(const struct pawl_rwlock *l, uint64_t marks)
 {
+	struct pawl_reads_scan scan = {.left = 0};
 	enum taken taken = NOTHING;
 	struct pawl_reads *r;
-	unsigned i;
 
-	for (i = 0; taken == NOTHING && (r = pawl_reads_at(i)) != NULL; i++)
+	while (taken == NOTHING && (r = pawl_reads_next(&scan)) != NULL)
 		taken = take_from(r, l, marks);
 	return taken;
 }
@@ -94,9 +95,9 @@ static enum taken take(const struct pawl_rwlock *l, uint64_t marks)
 static bool take_gate(struct pawl_rwlock *l)
 {
 	uint64_t gate = pawl_load_relaxed(&l->gate.word); /* Relaxed: [R] looks again */
+	struct pawl_reads_scan scan = {.left = 0};
 	struct pawl_reads *r;
 	pawl_atomic64 *slot = NULL;
-	unsigned i;
 
 	if ((gate & PAWL_RWLOCK_READS) == 0)
 		return false;
@@ -107,7 +108,7 @@ static bool take_gate(struct pawl_rwlock *l)
 		pawl_rwlock_leave_gate(l);
 		return true;
 	}
-	for (i = 0; slot == NULL && (r = pawl_reads_at(i)) != NULL; i++) {
+	while (slot == NULL && (r = pawl_reads_next(&scan)) != NULL) {
 		slot = find(r, l, PAWL_RWLOCK_GATED);
 		if (slot != NULL && --r->depth[slot - r->slots] == 0) {
 			pawl_store_release(slot, 0); /* [R] */
@@ -135,17 +136,18 @@ bool pawl_rwlock_end_other(struct pawl_rwlock *l)
 	return true;
 }
 
-/* Ends each read of l that a record has, of which the program knows that it is over. */
+/* Ends each read of l that a record has. */
 static void clear(struct pawl_reads *r, const struct pawl_rwlock *l)
 {
 	unsigned i;
 
 	for (i = 0; i < SLOTS; i++) {
-		/* Relaxed: our own, or [R] looks again. */
+		/* Relaxed, here and below: that these reads are over is for the program to know,
+		 * and to order; and a read-modify-write keeps what [F] released. */
 		uint64_t seen = pawl_load_relaxed(&r->slots[i]);
 
 		if ((seen & ~(uint64_t)PAWL_RWLOCK_MARKS) == pawl_address(l) &&
-		    pawl_cas_acq_rel(&r->slots[i], seen, 0)) /* [R] */
+		    pawl_cas_relaxed(&r->slots[i], seen, 0))
 			r->depth[i] = 0;
 	}
 }
@@ -161,22 +163,16 @@ static bool is_in_use(const struct pawl_rwlock *l)
 void pawl_rwlock_forget(struct pawl_rwlock *l, bool was_one)
 {
 	struct pawl_thread *self = pawl_self();
-	struct pawl_node **link = &self->more_reads, *node;
+	struct pawl_reads_scan scan = {.left = 0};
 	struct pawl_reads *r;
-	unsigned i;
 
 	if (self->reads != NULL)
 		clear(self->reads, l);
-	while ((node = *link) != NULL)
-		if (node->value == pawl_address(l)) {
-			*link = node->free_next;
-			pawl_node_put_(node);
-		} else {
-			link = &node->free_next;
-		}
+	for (r = self->more_reads; r != NULL; r = r->next)
+		clear(r, l);
 	if (!was_one || !is_in_use(l))
 		return;
-	for (i = 0; (r = pawl_reads_at(i)) != NULL; i++)
+	while ((r = pawl_reads_next(&scan)) != NULL)
 		clear(r, l);
 	pawl_rwlock_drop_waiters(l);
 }
@@ -184,9 +180,8 @@ void pawl_rwlock_forget(struct pawl_rwlock *l, bool was_one)
 void pawl_rwlock_survive(struct pawl_rwlock *l)
 {
 	struct pawl_reads *mine = pawl_self()->reads;
-	bool counted = find(mine, l, PAWL_RWLOCK_COUNTED) != NULL || has_node(l);
 	uint64_t forms = PAWL_RWLOCK_BIASED | PAWL_RWLOCK_FENCED | PAWL_RWLOCK_KEPT;
-	uint64_t word = counted ? PAWL_RWLOCK_READER : 0;
+	uint64_t word = is_counted(l) ? PAWL_RWLOCK_READER : 0;
 
 	/* Relaxed, here and below: nobody else is there. Its own announcement would be
 	 * overlooked by a writer that finds no form. */

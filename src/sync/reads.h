@@ -5,9 +5,13 @@
 
 #include <pawl/rwlock.h>
 
-/* A thread's record, from its first read on. Threads past their exit, and whoever
- * finds no memory, get one without room. */
+/* A thread's record, from its first read on. Threads past their exit share one that has no free
+ * slot. */
 struct pawl_reads *pawl_reads_first(void);
+
+/* One more for this thread, in front of its more_reads: for notes of reads that are counted.
+ * Writers do not look at it. */
+struct pawl_reads *pawl_reads_further(void);
 
 static inline struct pawl_reads *pawl_reads_mine(void)
 {
@@ -16,11 +20,17 @@ static inline struct pawl_reads *pawl_reads_mine(void)
 	return __builtin_expect(r != NULL, true) ? r : pawl_reads_first();
 }
 
-/* All records, from 0 to the first NULL. Whoever made one before a light fence is
- * there after the heavy one. */
-struct pawl_reads *pawl_reads_at(unsigned i);
+/* A search through the records of all threads that may announce a read, from all zero to the
+ * first NULL. The record of a thread that announces a read before its light fence, or as
+ * [S] of pawl/rwlock.h does, is found by a search after the heavy one, or after [S]. */
+struct pawl_reads_scan {
+	unsigned chunk;
+	uint64_t left; /* of the chunk before: a bit for each record */
+};
+struct pawl_reads *pawl_reads_next(struct pawl_reads_scan *scan);
 
-/* At a thread's exit: leaves its record to others, unless it still reads. */
+/* At a thread's exit, and when it unlocks later: leaves its records to other threads, but those
+ * by which it still reads. */
 void pawl_reads_exit(struct pawl_thread *self);
 
 /* In the child of a fork: only this thread reads. */

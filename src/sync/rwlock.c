@@ -34,49 +34,46 @@ static pawl_atomic64 *free_slot(struct pawl_reads *mine, const struct pawl_rwloc
 	return NULL;
 }
 
-/* A slot that says that l is read, or NULL. */
-static pawl_atomic64 *slot_of(struct pawl_reads *mine, const struct pawl_rwlock *l)
+/* The slot that says that this thread reads l, and its record in *of; or NULL. */
+static pawl_atomic64 *slot_of(struct pawl_reads *mine, const struct pawl_rwlock *l,
+			      struct pawl_reads **of)
 {
 	unsigned home = pawl_rwlock_home_(l), i;
+	struct pawl_reads *r;
 
-	for (i = 0; i < SLOTS; i++) {
-		pawl_atomic64 *slot = &mine->slots[(home + i) % SLOTS];
+	for (r = mine; r != NULL; r = r == mine ? pawl_self()->more_reads : r->next)
+		for (i = 0; i < SLOTS; i++) {
+			pawl_atomic64 *slot = &r->slots[(home + i) % SLOTS];
 
-		/* Relaxed: our own. */
-		if ((pawl_load_relaxed(slot) & ~(uint64_t)PAWL_RWLOCK_MARKS) ==
-		    pawl_address(l))
-			return slot;
-	}
+			/* Relaxed: our own. */
+			if ((pawl_load_relaxed(slot) & ~(uint64_t)PAWL_RWLOCK_MARKS) ==
+			    pawl_address(l)) {
+				*of = r;
+				return slot;
+			}
+		}
 	return NULL;
 }
 
-/* The link to the node that says so, of those reads that found no slot. */
-static struct pawl_node **node_of(const struct pawl_rwlock *l)
+/* A free slot of the further records, which are for reads that are counted. */
+static pawl_atomic64 *further_slot(const struct pawl_rwlock *l)
 {
-	struct pawl_node **link = &pawl_self()->more_reads;
+	struct pawl_reads *r = pawl_self()->more_reads;
+	pawl_atomic64 *slot = NULL;
 
-	while (*link != NULL && (*link)->value != pawl_address(l))
-		link = &(*link)->free_next;
-	return link;
+	for (; slot == NULL && r != NULL; r = r->next)
+		slot = free_slot(r, l);
+	return slot != NULL ? slot : free_slot(pawl_reads_further(), l);
 }
 
-/* Remembers, in a free slot if there is one, that this thread is counted as a reader
- * of l. */
+/* Remembers that this thread is counted as a reader of l: in this slot of its record, or, if
+ * that is full (NULL), in a further one. */
 static void note(const struct pawl_rwlock *l, pawl_atomic64 *slot)
 {
-	struct pawl_thread *self = pawl_self();
-	struct pawl_node *node;
-
-	if (slot != NULL) {
-		/* [F]: a writer may wait for what was here before. */
-		pawl_store_release(slot, pawl_address(l) | PAWL_RWLOCK_COUNTED); /* [F] */
-		return;
-	}
-	node = pawl_node_get_();
-	node->value = pawl_address(l);
-	node->ahead = 0;
-	node->free_next = self->more_reads;
-	self->more_reads = node;
+	if (slot == NULL)
+		slot = further_slot(l);
+	/* [F]: a writer may wait for what was here before. */
+	pawl_store_release(slot, pawl_address(l) | PAWL_RWLOCK_COUNTED); /* [F] */
 }
 
 /* Who has the gate is counted as a reader, too, before it lets go of that. */
@@ -87,49 +84,38 @@ static void count_holder(struct pawl_rwlock *l)
 	note(l, free_slot(pawl_reads_mine(), l));
 }
 
-/* This thread has the gate, to read, and is about to read again: a slot for that, the
- * one that it has, or a free one. If there is none, it lets go of the gate, and is counted instead: NULL. */
-static pawl_atomic64 *nest_at_gate(struct pawl_reads *mine, struct pawl_rwlock *l,
-				   pawl_atomic64 *slot)
-{
-	if (slot == NULL)
-		slot = free_slot(mine, l);
-	if (slot == NULL) {
-		count_holder(l);
-		pawl_rwlock_leave_gate(l);
-		return NULL;
-	}
-	/* Relaxed: we have the gate, and keep it. */
-	pawl_store_relaxed(&l->gate.word, pawl_rwlock_reader_() | PAWL_RWLOCK_AGAIN);
-	return slot;
-}
-
 /* Reads l once more, if this thread does already (I8). */
 static bool nest(struct pawl_reads *mine, struct pawl_rwlock *l)
 {
-	pawl_atomic64 *slot = slot_of(mine, l);
+	struct pawl_reads *r = mine;
+	pawl_atomic64 *slot = slot_of(mine, l, &r);
 	uint64_t mark = 0;
-	struct pawl_node *node;
 
 	/* Relaxed: our own; code of before puts it into the record, too. */
 	if (pawl_rwlock_has_gate_(l) &&
 	    (slot == NULL || (pawl_load_relaxed(slot) & PAWL_RWLOCK_GATED) != 0)) {
-		slot = nest_at_gate(mine, l, slot);
-		mark = pawl_address(l) | PAWL_RWLOCK_GATED;
+		if (slot == NULL)
+			slot = free_slot(mine, l);
+		if (slot != NULL) {
+			/* Relaxed: we have the gate, and keep it. */
+			pawl_store_relaxed(&l->gate.word,
+					   pawl_rwlock_reader_() | PAWL_RWLOCK_AGAIN);
+			mark = pawl_address(l) | PAWL_RWLOCK_GATED;
+		} else { /* counted instead */
+			count_holder(l);
+			pawl_rwlock_leave_gate(l);
+			slot = slot_of(mine, l, &r);
+		}
 	}
-	if (slot != NULL) {
-		/* Handlers that come between two steps leave all as it was. */
-		mine->depth[slot - mine->slots]++;
-		/* To writers of l it is the same; but one may wait for what was in this
-		 * slot before. Relaxed: our own. */
-		mark |= pawl_load_relaxed(slot) | PAWL_RWLOCK_NESTED;
-		pawl_store_release(slot, mark); /* [F] */
-		return true;
-	}
-	node = *node_of(l);
-	if (node != NULL)
-		node->ahead++;
-	return node != NULL;
+	if (slot == NULL)
+		return false;
+	/* Handlers that come between two steps leave all as it was. */
+	r->depth[slot - r->slots]++;
+	/* To writers of l it is the same; but one may wait for what was in this
+	 * slot before. Relaxed: our own. */
+	mark |= pawl_load_relaxed(slot) | PAWL_RWLOCK_NESTED;
+	pawl_store_release(slot, mark); /* [F] */
+	return true;
 }
 
 static void unnest(struct pawl_rwlock *l, struct pawl_reads *mine, pawl_atomic64 *slot)
@@ -533,43 +519,30 @@ int pawl_rwlock_read_until_(struct pawl_rwlock *l, pawl_atomic64 *announced, int
 	return wait_until(l, &deadline);
 }
 
-/* Ends a read that is in no slot. */
-static void end_node(struct pawl_rwlock *l)
-{
-	struct pawl_node **link = node_of(l), *node = *link;
-
-	if (node == NULL)
-		pawl_die_("pawl_rwlock_read_unlock by a thread that does not read");
-	if (node->ahead > 0) {
-		node->ahead--;
-		return;
-	}
-	*link = node->free_next;
-	pawl_node_put_(node);
-	count_out(l);
-}
-
 void pawl_rwlock_read_end_(struct pawl_rwlock *l)
 {
-	struct pawl_reads *mine = pawl_reads_mine();
-	pawl_atomic64 *slot = slot_of(mine, l);
+	struct pawl_thread *self = pawl_self();
+	struct pawl_reads *r;
+	pawl_atomic64 *slot = slot_of(pawl_reads_mine(), l, &r);
 	uint64_t seen;
 
 	if (slot == NULL) {
-		if (pawl_rwlock_has_gate_(l)) /* and the unlock is code of before */
-			pawl_rwlock_leave_gate(l);
-		else
-			end_node(l);
+		if (!pawl_rwlock_has_gate_(l)) /* else the unlock is code of before */
+			pawl_die_(
+				"pawl_rwlock_read_unlock by a thread that does not read");
+		pawl_rwlock_leave_gate(l);
 		return;
 	}
 	seen = pawl_load_relaxed(slot); /* Relaxed: our own */
 	if ((seen & PAWL_RWLOCK_NESTED) != 0) {
-		unnest(l, mine, slot);
+		unnest(l, r, slot);
 		return;
 	}
 	empty(l, slot);
 	if ((seen & PAWL_RWLOCK_COUNTED) != 0)
 		count_out(l);
+	if (self->exited)
+		pawl_reads_exit(self);
 }
 
 void pawl_rwlock_to_reader_(struct pawl_rwlock *l)

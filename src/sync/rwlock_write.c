@@ -153,11 +153,11 @@ static int await_record(struct pawl_rwlock *l, const struct pawl_reads *r,
 static int await_records(struct pawl_rwlock *l, struct pawl_sleeper *me,
 			 const struct pawl_deadline *deadline)
 {
+	struct pawl_reads_scan scan = {.left = 0};
 	const struct pawl_reads *r;
-	unsigned i;
 	int error = 0;
 
-	for (i = 0; error == 0 && (r = pawl_reads_at(i)) != NULL; i++)
+	while (error == 0 && (r = pawl_reads_next(&scan)) != NULL)
 		error = await_record(l, r, me, deadline);
 	return error;
 }

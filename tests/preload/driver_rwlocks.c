@@ -22,6 +22,12 @@ static void rwlocks_behave_as_glibcs_do(void **state)
 	with("PAWL_STATS", "/dev/null", behaves_alike, "preload_rwlock_semantics");
 }
 
+static void rwlocks_do_not_allocate(void **state)
+{
+	(void)state;
+	run_well("preload_rwlock_allocator");
+}
+
 #define RWLOCKS(name)                                        \
 	static void rwlocks_##name(void **state)             \
 	{                                                    \
@@ -146,6 +152,7 @@ int check_rwlocks(void)
 {
 	static const struct CMUnitTest rwlocks[] = {
 		cmocka_unit_test(rwlocks_behave_as_glibcs_do),
+		cmocka_unit_test(rwlocks_do_not_allocate),
 		cmocka_unit_test(rwlocks_exclusion),
 		cmocka_unit_test(rwlocks_many),
 		cmocka_unit_test(rwlocks_churn),

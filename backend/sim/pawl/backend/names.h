@@ -140,7 +140,8 @@
 #define pawl_rwlock_drop_waiters sim_rwlock_drop_waiters
 #define pawl_rwlock_forget	 sim_rwlock_forget
 #define pawl_reads_first	 sim_reads_first
-#define pawl_reads_at		 sim_reads_at
+#define pawl_reads_further	 sim_reads_further
+#define pawl_reads_next		 sim_reads_next
 #define pawl_reads_exit		 sim_reads_exit
 #define pawl_reads_forget	 sim_reads_forget
 #define pawl_rwlock_reads	 sim_rwlock_reads

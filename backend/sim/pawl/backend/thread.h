@@ -21,7 +21,8 @@
 #define PAWL_RWLOCK_CLOCK     sim_rwlock_look
 #define PAWL_RWLOCK_QUIET     1u
 #define PAWL_READS_BITS	      1
-#define PAWL_READS_CHUNK      1
+#define PAWL_READS_CHUNK      2
+#define PAWL_READS_CHUNKS     2
 
 static inline struct pawl_thread *pawl_self(void)
 {
