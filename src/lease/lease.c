@@ -282,8 +282,11 @@ void pawl_lease_share(struct pawl_lease *l, struct pawl_lease_handle *h, uint64_
 
 	if (pawl_lease_sequences() && !pawl_lease_closed() &&
 	    state_of(word) == PAWL_LEASE_LEASED && lessee_of(word) == h->id &&
-	    cpu_of(word) == cpu)
+	    cpu_of(word) == cpu) {
+		/* Before the release: from here on another thread can take the lease over. */
+		pawl_note_releasing(&l->word);
 		change(l, word, after(word, PAWL_LEASE_LEASED, cpu, LEASE_ANYBODY));
+	}
 }
 
 void pawl_lease_unshare(struct pawl_lease *l)
