@@ -285,6 +285,12 @@ void pawl_os_restore_signals(uint64_t signals)
 	(void)signals;
 }
 
+/* No memory is kept from a child. */
+bool pawl_os_is_mapped(const volatile void *address)
+{
+	return address != NULL;
+}
+
 void *pawl_os_reserve(size_t size)
 {
 	return sim_engine->allocate(size, _Alignof(struct pawl_lease_handle));

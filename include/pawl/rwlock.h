@@ -61,7 +61,7 @@
  * A child of fork() has what its only thread had; reads of other threads are over
  * if they were in their records alone, or of a lock that its own record has, too; those
  * that were counted or had the gate last for ever. So do reads of threads that exit without
- * unlocking. Where the system has no membarrier no lock is ever biased.
+ * unlocking. A lock whose memory the child does not get is left alone. Where the system has no membarrier no lock is ever biased.
  *
  * Order      [F] and [R] pair with [K] in the runtime's rwlock.c: who sees a slot
  *            changed sees the section that ended before. [B] is a compiler fence:

@@ -299,6 +299,19 @@ void pawl_os_restore_signals(uint64_t blocked)
 	set_signals(SIG_SETMASK, &blocked, NULL);
 }
 
+bool pawl_os_is_mapped(const volatile void *address)
+{
+	enum { NO_SUCH_CHANGE = -1 };
+	int saved = errno;
+	/* The system reads the set before it finds that there is no such change. */
+	bool refused = syscall(SYS_rt_sigprocmask, NO_SUCH_CHANGE, address, NULL,
+			       sizeof(uint64_t)) != 0 &&
+		       errno == EFAULT;
+
+	errno = saved;
+	return !refused;
+}
+
 void pawl_os_yield(void)
 {
 	sched_yield();

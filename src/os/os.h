@@ -93,6 +93,9 @@ void pawl_os_wake(const pawl_atomic64 *word);
 uint64_t pawl_os_block_signals(void);
 void pawl_os_restore_signals(uint64_t blocked);
 
+/* Whether these eight bytes can be read. A system call says so, and no signal. */
+bool pawl_os_is_mapped(const volatile void *address);
+
 /* Lets another thread have this CPU, if one waits for it. */
 void pawl_os_yield(void);
 

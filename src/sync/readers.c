@@ -177,21 +177,30 @@ void pawl_rwlock_forget(struct pawl_rwlock *l, bool was_one)
 	pawl_rwlock_drop_waiters(l);
 }
 
+/* Writes only what has to change: the memory may be shared with the parent. */
+static void set(pawl_atomic64 *w, uint64_t value)
+{
+	if (pawl_load_relaxed(w) != value) /* Relaxed: nobody else is there */
+		pawl_store_relaxed(w, value);
+}
+
 void pawl_rwlock_survive(struct pawl_rwlock *l)
 {
 	struct pawl_reads *mine = pawl_self()->reads;
-	uint64_t forms = PAWL_RWLOCK_BIASED | PAWL_RWLOCK_FENCED | PAWL_RWLOCK_KEPT;
-	uint64_t word = is_counted(l) ? PAWL_RWLOCK_READER : 0;
+	uint64_t forms = RECORDS | PAWL_RWLOCK_KEPT;
+	uint64_t before = pawl_load_relaxed(&l->word); /* Relaxed: nobody else is there */
+	uint64_t word = before & (RECORDS | PAWL_RWLOCK_WRITTEN);
 
-	/* Relaxed, here and below: nobody else is there. Its own announcement would be
-	 * overlooked by a writer that finds no form. */
-	if ((pawl_load_relaxed(&l->word) & forms) != 0 || find(mine, l, 0) != NULL)
-		word += PAWL_RWLOCK_FENCED;
-	pawl_store_relaxed(&l->word, word);
+	/* Its own announcement would be overlooked by a writer that finds no form. */
+	if ((before & forms) != 0 || find(mine, l, 0) != NULL)
+		word |= PAWL_RWLOCK_FENCED;
+	if (is_counted(l))
+		word += PAWL_RWLOCK_READER;
+	set(&l->word, word);
 	/* Who else had the gate waited for us: it did not write. */
 	if (!has_gate(l))
-		pawl_store_relaxed(&l->gate.word, 0);
-	pawl_store_relaxed(&l->gate.due, 0);
+		set(&l->gate.word, 0);
+	set(&l->gate.due, 0);
 }
 
 void pawl_rwlock_uncount(struct pawl_rwlock *l)

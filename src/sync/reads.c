@@ -200,6 +200,13 @@ static bool is_mine(const struct pawl_thread *self, const struct pawl_reads *r)
 	return r == self->reads || mine == r;
 }
 
+/* Whether the child has the memory of a lock: a program may keep pages from it, and then has
+ * no use for the lock (MADV_DONTFORK). */
+static bool is_there(const struct pawl_rwlock *l)
+{
+	return pawl_os_is_mapped(&l->word) && pawl_os_is_mapped(&l->gate.due);
+}
+
 /* The locks that a record of this thread has are as it knows them. */
 static void keep_locks(const struct pawl_reads *r)
 {
@@ -210,7 +217,7 @@ static void keep_locks(const struct pawl_reads *r)
 		uint64_t slot = pawl_load_relaxed(&r->slots[k]) &
 				~(uint64_t)PAWL_RWLOCK_MARKS;
 
-		if (slot != 0)
+		if (slot != 0 && is_there(pawl_pointer(slot)))
 			pawl_rwlock_survive(pawl_pointer(slot));
 	}
 }
@@ -218,11 +225,12 @@ static void keep_locks(const struct pawl_reads *r)
 /* A record whose thread is gone: nothing is read by it. */
 static void clear(struct pawl_reads *r)
 {
+	/* Relaxed, here and below: nobody else is there. */
+	struct pawl_rwlock *counting = pawl_pointer(pawl_load_relaxed(&r->counting));
 	unsigned k;
 
-	/* Relaxed, here and below: nobody else is there. */
-	if (pawl_load_relaxed(&r->counting) != 0)
-		pawl_rwlock_uncount(pawl_pointer(pawl_load_relaxed(&r->counting)));
+	if (counting != NULL && is_there(counting))
+		pawl_rwlock_uncount(counting);
 	pawl_store_relaxed(&r->counting, 0);
 	for (k = 0; k < SLOTS; k++) {
 		pawl_store_relaxed(&r->slots[k], 0);

@@ -431,6 +431,36 @@ static void initialised_anew(void)
 	can_write(&rw);
 }
 
+/* Read by the thread that forks, in memory that the child does not get. */
+static void kept_from_a_child(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	pthread_rwlock_t *rw = mmap(NULL, page, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int status;
+	pid_t child;
+
+	printf("-- kept from a child\n");
+	if (rw == MAP_FAILED)
+		abort();
+	SHOW(pthread_rwlock_init(rw, NULL));
+	read_often(rw);
+	madvise(rw, page, MADV_DONTFORK);
+	SHOW(pthread_rwlock_rdlock(rw));
+	SHOW(pthread_rwlock_rdlock(rw));
+	fflush(stdout);
+	child = fork();
+	if (child == 0)
+		_exit(0);
+	waitpid(child, &status, 0);
+	printf("child %#x\n", (unsigned)status);
+	elsewhere(cannot_write, rw);
+	SHOW(pthread_rwlock_unlock(rw));
+	SHOW(pthread_rwlock_unlock(rw));
+	elsewhere(can_write, rw);
+	munmap(rw, page);
+}
+
 int main(void)
 {
 	alarm(120);
@@ -443,5 +473,6 @@ int main(void)
 	between_processes();
 	forks();
 	initialised_anew();
+	kept_from_a_child();
 	return 0;
 }

@@ -108,6 +108,7 @@
 #define pawl_lease_inside	 sim_lease_inside
 #define pawl_os_block_signals	 sim_os_block_signals
 #define pawl_os_restore_signals	 sim_os_restore_signals
+#define pawl_os_is_mapped	 sim_os_is_mapped
 #define pawl_os_reserve		 sim_os_reserve
 #define pawl_mutex_hand_over_	 sim_mutex_hand_over
 #define pawl_critical_enter	 sim_critical_enter
