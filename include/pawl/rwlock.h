@@ -75,7 +75,7 @@
  * Lifetime   [R], or the count in the runtime, is a read unlock's last access to
  *            *l; [U] that of whoever has the gate. What follows uses its address.
  * Checked    pawl check rwlock, with mutants for each label and invariant;
- *            tests/runtime/rwlock.c, rwlock_life.c; tests/soak/rwlock.c.
+ *            tests/runtime/rwlock*.c; tests/soak/rwlock.c.
  */
 #ifndef PAWL_RWLOCK_H
 #define PAWL_RWLOCK_H
