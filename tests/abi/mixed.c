@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "side.h"
+#include "../harness/hang.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -15,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { ROUNDS = 300, PATIENCE_S = 60 };
+enum { ROUNDS = 300 };
 
 static struct arena {
 	__attribute__((aligned(128))) char lock[8192];
@@ -160,7 +161,7 @@ int main(void)
 	const struct side_lock *old, *now;
 	int locks = 0;
 
-	alarm(PATIENCE_S);
+	alarm(HANG_GUARD_S);
 	for (old = old_side.locks; old->name != NULL; old++, locks++) {
 		now = find(&new_side, old->name);
 		check(now != NULL, old->name, "it is still there");

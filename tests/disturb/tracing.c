@@ -20,7 +20,7 @@
 
 enum { TURN_NS = 200 * 1000 };
 
-unsigned patience = 30;
+unsigned patience = 300;
 
 bool take_a_turn(unsigned *turns)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include "ranks.h"
+#include "hang.h"
 
 #include "busy.h"
 
@@ -12,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RANKS = 3, ROUNDS = 1000, PAIRS = 2 * RANKS, CROWD = 32, SAFETY_S = 120 };
+enum { RANKS = 3, ROUNDS = 1000, PAIRS = 2 * RANKS, CROWD = 32 };
 
 static const struct ranks_monitor *monitor;
 static int rounds;
@@ -78,7 +79,7 @@ static enum ranks_verdict run_all(const struct ranks_monitor *m, int policy, int
 	sem_init(&done, 0, 0);
 	for (i = 0; i < RANKS; i++)
 		sem_init(&turn[i], 0, 0);
-	alarm(SAFETY_S);
+	alarm(HANG_GUARD_S);
 	for (i = 0; i < threads; i++)
 		if (start_one(&ids[i], policy, i % RANKS, run) != 0)
 			return RANKS_REFUSED; /* the first one, or there is no memory */

@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "plugin.h"
+#include "../harness/hang.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -36,7 +37,7 @@ int main(int argc, char **argv)
 	pthread_t thread;
 	int i, by_namespace;
 
-	alarm(20);
+	alarm(HANG_GUARD_S);
 	if (argc != 3)
 		return 2;
 	plugin = dlopen(argv[1], RTLD_NOW | RTLD_DEEPBIND);

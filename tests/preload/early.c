@@ -4,6 +4,8 @@
  * library that is opened later while others lock, and after main.
  */
 #define _GNU_SOURCE
+#include "../harness/hang.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -70,7 +72,7 @@ int main(int argc, char **argv)
 	pthread_t thread;
 	int i, errors = early_errors + library_errors();
 
-	alarm(30);
+	alarm(HANG_GUARD_S);
 	atexit(at_the_end);
 	/* Held since before everything. */
 	errors += pthread_mutex_trylock(&early) != EBUSY;

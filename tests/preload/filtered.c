@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "check.h"
+#include "../harness/hang.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -81,7 +82,7 @@ int main(int argc, char **argv)
 	int numbers[THREADS], i;
 	pthread_t threads[THREADS];
 
-	alarm(60);
+	alarm(HANG_GUARD_S);
 	/* prctl binds its caller alone, and those that it starts. */
 	if (by_prctl && install(true) != 0)
 		return 0; /* no filters here: nothing to test */

@@ -6,6 +6,8 @@
  * any function of pthread's mutexes, ends the process with a line.
  */
 #define _GNU_SOURCE
+#include "../harness/hang.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -217,7 +219,7 @@ int main(void)
 	pthread_mutexattr_t attr;
 	pthread_t threads[8];
 
-	alarm(60);
+	alarm(HANG_GUARD_S);
 	if (state != 2) /* the dynamic linker may have been first, or not */
 		free(malloc(1));
 	pthread_mutexattr_init(&attr);

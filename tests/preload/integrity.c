@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "integrity.h"
+#include "../harness/hang.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -145,7 +146,7 @@ int main(int argc, char **argv)
 	};
 	size_t i;
 
-	alarm(180); /* an emulator on a busy machine is slow */
+	alarm(HANG_GUARD_S);
 	if (argc == 3 && strcmp(argv[2], "light") == 0) {
 		thread_count = 3;
 		run_ms = 100;

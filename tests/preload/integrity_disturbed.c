@@ -2,6 +2,7 @@
 /* Forks, signals, cancellation, jumps, exits: what comes between. */
 #define _GNU_SOURCE
 #include "integrity.h"
+#include "../harness/hang.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -49,7 +50,7 @@ static void live_as_child(void)
 	pthread_t threads[3];
 	int i;
 
-	alarm(20);
+	alarm(HANG_GUARD_S);
 	/* Held by us since before the fork, with the parent's threads queued. */
 	start_all(threads, 3, queue_up, &aside);
 	usleep(2000);

@@ -3,6 +3,8 @@
  * The C++ library's mutexes and condition variables are ours, and so are shared mutexes
  * unless PAWL_RWLOCK is set to glibc, and work: glibc would leave its mark in the object, a count of users.
  */
+#include "../harness/hang.h"
+
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -225,7 +227,7 @@ static void throwing()
 
 int main()
 {
-	alarm(60);
+	alarm(HANG_GUARD_S);
 	basics<std::mutex>();
 	basics<std::recursive_mutex>();
 	timed<std::timed_mutex>();

@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "check.h"
+#include "../harness/hang.h"
 
 #include <errno.h>
 #include <link.h>
@@ -110,7 +111,7 @@ static void live_as_child(void)
 	static pthread_mutex_t m[MANY];
 	int i;
 
-	alarm(20);
+	alarm(HANG_GUARD_S);
 	for (i = 0; i < MANY; i++)
 		CHECK(pthread_mutex_lock(&m[i]) == 0);
 	for (i = 0; i < MANY; i++)
@@ -133,7 +134,7 @@ static void fork_at_step(void)
 	pid_t child;
 	int status;
 
-	alarm(20);
+	alarm(HANG_GUARD_S);
 	moment = ask_and_wait;
 	CHECK(pthread_create(&thread, NULL, take_first_node, NULL) == 0);
 	/* What is mapped next comes below this, and must not grow into it. */
@@ -228,7 +229,7 @@ static void waits(void)
 	moment = ask_and_go_on;
 	CHECK(pthread_create(&thread, NULL, signal_when_asked, NULL) == 0);
 	for (wanted = 0, reached = true; reached && wanted < MOST_STEPS; wanted++) {
-		alarm(20);
+		alarm(HANG_GUARD_S);
 		reached = false;
 		step_from_here();
 		CHECK(pthread_cond_wait(&cond, &unowned) == EPERM);
@@ -301,7 +302,7 @@ static void jumps(void)
 	moment = jump_about;
 	for (wanted = 0, reached = true; reached && wanted < MOST_STEPS;
 	     wanted += STRIDE) {
-		alarm(20);
+		alarm(HANG_GUARD_S);
 		reached = false;
 		CHECK(pthread_mutex_lock(&held) == 0);
 		CHECK(pthread_create(&thread, NULL, wait_in_vain, NULL) == 0);

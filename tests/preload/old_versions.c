@@ -4,6 +4,8 @@
  * get the same functions, and they must work together.
  */
 #define _GNU_SOURCE
+#include "../harness/hang.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -86,7 +88,7 @@ int main(void)
 	pthread_t thread;
 	size_t i;
 
-	alarm(30);
+	alarm(HANG_GUARD_S);
 	for (i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
 		Dl_info info;
 

@@ -2,6 +2,7 @@
 /* Forks, signals, jumps, strangers, exits: what comes between. */
 #define _GNU_SOURCE
 #include "rwlock_integrity.h"
+#include "../harness/hang.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -35,7 +36,7 @@ static void live_as_child(void)
 {
 	pthread_t threads[3];
 
-	alarm(20);
+	alarm(HANG_GUARD_S);
 	start_all(threads, 3, one_of_each, &written);
 	usleep(2000);
 	CHECK(pthread_rwlock_unlock(&written.rw) == 0);

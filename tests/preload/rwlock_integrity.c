@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "rwlock_integrity.h"
+#include "../harness/hang.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -374,7 +375,7 @@ int main(int argc, char **argv)
 	};
 	size_t i;
 
-	alarm(60);
+	alarm(HANG_GUARD_S);
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		if (argc == 2 && strcmp(argv[1], cases[i].name) == 0) {
 			cases[i].run();

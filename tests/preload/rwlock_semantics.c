@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "rwlock_cases.h"
+#include "../harness/hang.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -463,7 +464,7 @@ static void kept_from_a_child(void)
 
 int main(void)
 {
-	alarm(120);
+	alarm(HANG_GUARD_S);
 	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
 	static_initialisers();
 	kinds(PTHREAD_PROCESS_PRIVATE);

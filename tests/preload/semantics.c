@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "semantics.h"
+#include "../harness/hang.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -229,7 +230,7 @@ void wait_with(pthread_mutex_t *m, pthread_cond_t *c)
 }
 int main(void)
 {
-	alarm(120);
+	alarm(HANG_GUARD_S);
 	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
 	mutexes_of_all_types();
 	static_initialisers();

@@ -2,6 +2,7 @@
 /* Cancellation, forks, owners, destruction; and what is not pthread_mutex. */
 #define _GNU_SOURCE
 #include "semantics.h"
+#include "../harness/hang.h"
 
 #include <signal.h>
 #include <stdint.h>
@@ -344,7 +345,7 @@ void unlocked_by_a_handler(void)
 	elsewhere(lock_once, NULL);
 	lock_once(NULL);
 	signal(SIGALRM, SIG_DFL);
-	alarm(120);
+	alarm(HANG_GUARD_S);
 }
 
 /* A thread ends, or is ended, while it holds a mutex that others wait for; another

@@ -6,6 +6,8 @@
  * the process then.
  */
 #define _GNU_SOURCE
+#include "../harness/hang.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -71,7 +73,7 @@ __attribute__((constructor)) static void begin(void)
 {
 	pthread_t thread;
 
-	alarm(30);
+	alarm(HANG_GUARD_S);
 	thread = start(lock_early);
 	lock_early(NULL);
 	pthread_join(thread, NULL);

@@ -101,7 +101,7 @@ class Planted(ProfileTest):
         self.profile(program("planted"), options=("--pprof", self.path("p.pb.gz")))
         done = subprocess.run([go, "tool", "pprof", "-top", self.path("p.pb.gz")],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              env=dict(os.environ, HOME=self.directory.name), timeout=60)
+                              env=dict(os.environ, HOME=self.directory.name), timeout=600)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("Type: delay", done.stdout)
         self.assertRegex(done.stdout, r"\d+ms +\S+% .*wait_alpha")
@@ -353,7 +353,7 @@ class Command(ProfileTest):
         while "first+0" not in process.stderr.readline():
             pass
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=600)
         self.assertEqual(process.returncode, 128 + signal.SIGINT)
         self.assertIn("first+0", err)
 
@@ -362,7 +362,7 @@ class Command(ProfileTest):
         while "after" not in process.stderr.readline():
             pass
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=600)
         self.assertEqual(process.returncode, 128 + signal.SIGINT)
         self.assertIn("first+0", err)
         self.assertNotIn("\033", err)  # not a terminal
@@ -378,7 +378,7 @@ class Command(ProfileTest):
         while not re.search(r"(\033\[H\033\[Jafter \d+ s:\r\n[^\033]*first\+0[^\033]*){2}", text):
             text += os.read(terminal, 4096).decode()
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(timeout=60), 128 + signal.SIGINT)
+        self.assertEqual(process.wait(timeout=600), 128 + signal.SIGINT)
         os.close(end)
         os.close(terminal)
 
@@ -393,7 +393,7 @@ class Command(ProfileTest):
                 cwd=self.directory.name, env=dict(os.environ, TMPDIR=folder))
             process.stderr.close()
             before = set(os.listdir("/dev/shm"))
-            self.assertEqual(process.wait(timeout=60), 0)
+            self.assertEqual(process.wait(timeout=600), 0)
             self.assertEqual([name for name in os.listdir("/dev/shm")
                               if name.startswith("pawl-") and name not in before], [])
             self.assertEqual(os.listdir(folder), [])
@@ -407,7 +407,7 @@ class Command(ProfileTest):
             folders = [os.path.join("/dev/shm", name) for name in os.listdir("/dev/shm")
                        if name.startswith("pawl-")]
             process.send_signal(number)
-            process.communicate(timeout=60)
+            process.communicate(timeout=600)
             self.assertEqual(process.returncode, 128 + number)
             mine = [folder for folder in folders if os.path.exists(folder) and
                     any(name.startswith(f"{process.pid}") for name in os.listdir(folder))]
@@ -514,7 +514,7 @@ class Order(ProfileTest):
             self.assertTrue(line, text)
             text += line
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=600)
         self.assertIn("2 threads waited for a lock to the end", err)
         circle = re.search(r"deadlock: thread (\d+) waits for thread (\d+) waits for "
                            r"thread (\d+)\n", text)

@@ -14,7 +14,7 @@ failed=0
 expect() {
 	wanted=$1
 	shift
-	timeout 100 "$pawl" check "$@" > out 2> err
+	timeout 600 "$pawl" check "$@" > out 2> err # only against hangs
 	status=$?
 	if [ $status -ne "$wanted" ]; then
 		echo "pawl check $*: status $status, expected $wanted"

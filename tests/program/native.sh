@@ -8,6 +8,6 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 for source; do
 	cc -std=c11 -Wall -Wextra -Werror -pedantic -O1 "$source" -o "$scratch/native" -pthread -latomic &&
-		timeout 60 "$scratch/native" || exit 1
+		timeout 600 "$scratch/native" || exit 1
 done
 echo "$# programs passed"

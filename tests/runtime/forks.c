@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "harness/harness.h"
+#include "harness/hang.h"
 
 #include <pawl/cond.h>
 #include <pawl/counter.h>
@@ -18,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WORKERS = 6, FORKS = 50, MUTEXES = 4096, OBJECTS = 256, PATIENCE_S = 60 };
+enum { WORKERS = 6, FORKS = 50, MUTEXES = 4096, OBJECTS = 256 };
 
 static struct {
 	pawl_atomic64 stop;
@@ -181,7 +182,7 @@ static int use_all_in_child(void)
 {
 	int wrong;
 
-	alarm(PATIENCE_S);
+	alarm(HANG_GUARD_S);
 	if (__sanitizer_install_malloc_and_free_hooks != NULL) {
 		(void)__sanitizer_install_malloc_and_free_hooks(malloc_in_child,
 								free_in_child);

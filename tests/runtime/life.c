@@ -10,6 +10,7 @@
  */
 #define _GNU_SOURCE
 #include "life_plugin.h"
+#include "../harness/hang.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -21,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATIENCE_S = 60, KEYS = 40, ROUNDS = 3 };
+enum { KEYS = 40, ROUNDS = 3 };
 
 static void check(bool good, const char *what)
 {
@@ -130,7 +131,7 @@ static int in_a_child(int (*use)(void))
 	pid_t child = fork();
 
 	if (child == 0) {
-		alarm(PATIENCE_S);
+		alarm(HANG_GUARD_S);
 		_exit(use == NULL ? 0 : use());
 	}
 	check(child > 0 && waitpid(child, &status, 0) == child, "a child");
@@ -159,7 +160,7 @@ int main(int argc, char **argv)
 	int round;
 
 	check(argc == 3, "usage: life CASE PLUGIN");
-	alarm(PATIENCE_S);
+	alarm(HANG_GUARD_S);
 	if (strcmp(argv[1], "keys") == 0) {
 		use_up_keys();
 		lease_wanted = 1;

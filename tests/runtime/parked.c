@@ -4,6 +4,8 @@
  * archive it still gets what sees to forks. Status 0 if the child finds the parking
  * table as if nobody had ever slept.
  */
+#include "../harness/hang.h"
+
 #include <pawl/ttas.h>
 
 #include <pthread.h>
@@ -27,7 +29,7 @@ int main(void)
 	int status = 1;
 	pid_t child;
 
-	alarm(60);
+	alarm(HANG_GUARD_S);
 	pawl_ttas_lock_as_(&lock, PAWL_PARK);
 	if (pthread_create(&sleeper, NULL, wait_for_it, NULL) != 0)
 		return 2;

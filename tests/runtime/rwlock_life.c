@@ -3,6 +3,7 @@
  * exit, fork, signals, a membarrier that is refused. */
 #define _GNU_SOURCE
 #include "harness/child.h"
+#include "harness/hang.h"
 #include "harness/harness.h"
 #include "rwlock_forms.h"
 
@@ -229,7 +230,7 @@ static void *other_reader(void *argument)
 
 static int in_the_child(void)
 {
-	alarm(20);
+	alarm(HANG_GUARD_S);
 	/* What another thread read, by its record, nobody reads here. */
 	if (!pawl_rwlock_write_trylock(&theirs))
 		return 1;
@@ -297,7 +298,7 @@ static void *record_run(void *argument)
 
 static int after_a_fork_while_writing(void)
 {
-	alarm(20);
+	alarm(HANG_GUARD_S);
 	pawl_rwlock_write_unlock(&mine);
 	if (!pawl_rwlock_write_trylock(&mine))
 		return 1;

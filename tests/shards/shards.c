@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "shards.h"
+#include "harness/hang.h"
 
 #include "lease/leases.h"
 
@@ -243,7 +244,7 @@ static bool child_has_all_but(int missing)
 	void *object;
 	int n = 0;
 
-	alarm(30);
+	alarm(HANG_GUARD_S);
 	while ((object = pawl_pool_get(&arena.pool)) != NULL) {
 		uint64_t number = number_of(object);
 

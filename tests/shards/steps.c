@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "harness/child.h"
+#include "harness/hang.h"
 #include "harness/harness.h"
 
 #include <pawl/counter.h>
@@ -27,7 +28,7 @@
 #if defined(__x86_64__)
 #include <sys/user.h>
 
-enum { OBJECTS = 128, COUNTED = 5, PATIENCE_S = 30, CLOCK_CODE_BYTES = 8192 };
+enum { OBJECTS = 128, COUNTED = 5, CLOCK_CODE_BYTES = 8192 };
 
 static struct pawl_counter counter;
 static struct pawl_pool pool, atomic_pool;
@@ -87,7 +88,7 @@ static int await(pid_t pid)
 	bool came;
 
 	sigaction(SIGALRM, &action, NULL);
-	alarm(PATIENCE_S);
+	alarm(HANG_GUARD_S);
 	came = waitpid(pid, &status, __WALL) == pid;
 	alarm(0);
 	if (!came && pid > 0)
@@ -376,7 +377,7 @@ static void use_all_or_exit(void)
 	struct pawl_shard *s;
 	int64_t sum = 0;
 
-	alarm(PATIENCE_S);
+	alarm(HANG_GUARD_S);
 	if (!pawl_counter_exact(&counter, 1000000000, &sum) || sum != 2 * COUNTED)
 		_exit(11);
 	pawl_counter_add(&counter, COUNTED);

@@ -10,6 +10,7 @@
  */
 #define _GNU_SOURCE
 #include "harness/harness.h"
+#include "harness/hang.h"
 
 #include <pawl/shared.h>
 
@@ -189,7 +190,7 @@ static void race_of_processes(bool opens)
 		pids[i] = fork();
 		assert_true(pids[i] >= 0);
 		if (pids[i] == 0) {
-			alarm(60);
+			alarm(HANG_GUARD_S);
 			_exit(take_part(i, fd, opens));
 		}
 	}
@@ -340,7 +341,7 @@ static void fork_and_die(void)
 	bystander = fork();
 	if (bystander == 0) {
 		reset();
-		alarm(60); /* should the test fail */
+		alarm(HANG_GUARD_S); /* should the test fail */
 		/* It may create a region of its own. */
 		byte = (char)create(&region, -1);
 		assert_int_equal(write(pipes[1], &byte, 1), 1);

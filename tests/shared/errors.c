@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "harness/harness.h"
+#include "harness/hang.h"
 
 #include "os/shared.h"
 #include "shared/shared.h"
@@ -565,7 +566,7 @@ static void all_is_well_after_every_error(void **state)
 			pid = fork();
 			assert_true(pid >= 0);
 			if (pid == 0) {
-				alarm(60); /* many times what it takes */
+				alarm(HANG_GUARD_S);
 				look_after(&errors[i], 1u << condition);
 			}
 			assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -17,6 +17,8 @@
  * hung, which then is killed, or did not end well.
  */
 #define _GNU_SOURCE
+#include "../harness/hang.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -28,7 +30,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { THREADS = 4, PAGE = 4096, ROUTINES = 64, PATIENCE_S = 10 };
+enum { THREADS = 4, PAGE = 4096, ROUTINES = 64 };
 
 /* A function that returns at once, and its size. */
 #if defined(__aarch64__)
@@ -108,7 +110,7 @@ int main(int argc, char **argv)
 		child = fork();
 		if (child == 0)
 			live_as_child(threads);
-		alarm(PATIENCE_S);
+		alarm(HANG_GUARD_S);
 		while (waitpid(child, &status, 0) != child)
 			continue;
 		alarm(0);

@@ -6,6 +6,8 @@
  *
  * Usage: rwlock SECONDS
  */
+#include "../harness/hang.h"
+
 #include <pawl/rwlock.h>
 
 #include <inttypes.h>
@@ -157,7 +159,7 @@ static void fork_one(void)
 	if (child < 0)
 		return;
 	if (child == 0) {
-		alarm(60);
+		alarm(HANG_GUARD_S);
 		for (i = 0; i < LOCKS; i++)
 			if (pawl_rwlock_write_trylock(&guarded[i].l)) {
 				/* Somebody may have been in the middle of it. */
