@@ -97,7 +97,7 @@ class BrokenPipes(CommandTest):
         child = subprocess.Popen([self.pawl, "list"], stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE)
         child.stdout.close()
-        self.assertEqual(child.wait(timeout=60), -signal.SIGPIPE)
+        self.assertEqual(child.wait(timeout=600), -signal.SIGPIPE)
         self.assertEqual(child.stderr.read(), b"")
         child.stderr.close()
 

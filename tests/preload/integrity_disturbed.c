@@ -514,7 +514,7 @@ static bool child_ends_well(void)
 	CHECK(pipe(out) == 0);
 	child = fork();
 	if (child == 0) {
-		alarm(60);
+		alarm(HANG_GUARD_S);
 		dup2(out[1], STDERR_FILENO);
 		jump_about();
 		_exit(0);

@@ -7,6 +7,8 @@
 #define _GNU_SOURCE
 #include "check.h"
 
+#include "../harness/hang.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -61,7 +63,7 @@ int main(void)
 	static bool made[PTHREAD_KEYS_MAX];
 	int i, count = 0;
 
-	alarm(60);
+	alarm(HANG_GUARD_S);
 	use_locks();
 	in_a_thread(use_foreign_key, &count);
 	while (count <= PTHREAD_KEYS_MAX &&

@@ -6,6 +6,8 @@
 #define _GNU_SOURCE
 #include "check.h"
 
+#include "../harness/hang.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -92,7 +94,7 @@ int main(void)
 	pthread_t threads[3];
 	int i;
 
-	alarm(60);
+	alarm(HANG_GUARD_S);
 	before = __atomic_load_n(&heap_used, __ATOMIC_RELAXED);
 	read_all(NULL);
 	/* What the program asked for, and nothing for the locks. */
