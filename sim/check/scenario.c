@@ -30,6 +30,7 @@ const struct checked_object checked_objects[] = {
 	{&handle_types[0], handle_scenarios},
 	{&heirs_types[0], heirs_scenarios},
 	{&lease_types[0], lease_scenarios},
+	{&mode_types[0], mode_scenarios},
 	{&shared_types[0], shared_scenarios},
 	{&slots_types[0], slots_scenarios},
 	{NULL, NULL},

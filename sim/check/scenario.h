@@ -96,6 +96,8 @@ extern const struct lock_type guard_types[];
 extern const struct scenario guard_scenarios[];
 extern const struct lock_type park_types[];
 extern const struct scenario park_scenarios[];
+extern const struct lock_type mode_types[];
+extern const struct scenario mode_scenarios[];
 extern const struct lock_type process_types[];
 extern const struct scenario process_scenarios[];
 extern const struct lock_type reads_types[];

@@ -59,7 +59,7 @@ done
 if [ -e "$root/sim/check/$lock.c" ]; then
 	line= name=$lock
 	# Scenarios include these, as <shared/shared.c>.
-	for included in preload/filter.c shared/region.c shared/shared.c sleep/fence.c sync/hapax.c \
+	for included in lease/mode.c preload/filter.c shared/region.c shared/shared.c sleep/fence.c sync/hapax.c \
 		sync/homes.c sync/nodes.c sync/reads.c; do
 		[ -e "$overlay/src/$included" ] || continue
 		mkdir -p "$overlay/${included%/*}"
