@@ -10,6 +10,7 @@
 
 /* The real one, beside the one that stands in for it. */
 void sim_real_guard_lock(pawl_atomic64 *guard);
+bool sim_real_guard_lock_for(pawl_atomic64 *guard, uint64_t ns);
 void sim_real_guard_unlock(pawl_atomic64 *guard);
 
 static struct room {
@@ -24,16 +25,35 @@ static void set_up(void *argument)
 	explore_label(room, "room");
 }
 
-static void visit_thread(void *argument, int thread)
+static void visit(void)
 {
-	(void)argument, (void)thread;
-	explore_arrive(0, &room->guard, sizeof(room->guard), ADMIT_ANY);
-	sim_real_guard_lock(&room->guard);
 	explore_enter(0);
 	explore_in_turn(0);
 	room->visits++;
 	explore_leave(0);
 	sim_real_guard_unlock(&room->guard);
+}
+
+static void visit_thread(void *argument, int thread)
+{
+	(void)argument, (void)thread;
+	explore_arrive(0, &room->guard, sizeof(room->guard), ADMIT_ANY);
+	sim_real_guard_lock(&room->guard);
+	visit();
+}
+
+/* guard-timed: one waits for so long only. */
+static void timed_thread(void *argument, int thread)
+{
+	if (thread != 1) {
+		visit_thread(argument, thread);
+		return;
+	}
+	explore_arrive(0, &room->guard, sizeof(room->guard), ADMIT_ANY);
+	if (sim_real_guard_lock_for(&room->guard, 1000))
+		visit();
+	else
+		explore_retreat(0);
 }
 
 const struct lock_type guard_types[] = {
@@ -44,5 +64,7 @@ const struct lock_type guard_types[] = {
 const struct scenario guard_scenarios[] = {
 	{"guard", "the lock that sleeping is built on", 3, 3, 1, 1, always, passes,
 	 set_up, visit_thread, NULL, .alike = 1},
+	{"guard-timed", "the same, and one may give up", 3, 3, 1, 1, always, passes,
+	 set_up, timed_thread, NULL},
 	{.name = NULL},
 };

@@ -70,6 +70,33 @@ static void twice_thread(void *argument, int thread)
 	}
 }
 
+/* tries: one does not wait for the unit, and leaves nothing behind if there is none. */
+static void tries_thread(void *argument, int thread)
+{
+	(void)argument;
+	if (thread != 1) {
+		visit();
+	} else if (pawl_semaphore_trywait(&room->s)) {
+		room->visits++;
+		post();
+	}
+}
+
+/* asleep: as units and timed, by the faces that sleep. */
+static void asleep_thread(void *argument, int thread)
+{
+	static const struct timespec later = {.tv_sec = 1};
+
+	(void)argument;
+	if (thread == 0)
+		pawl_semaphore_wait(&room->s);
+	else if (pawl_semaphore_timedwait(&room->s, CLOCK_MONOTONIC, &later) != 0)
+		return;
+	room->visits++;
+	if (pawl_semaphore_post(&room->s) == 0)
+		sim_fetch_add(&room->posted, 1, SIM_RELAXED);
+}
+
 /* timed: some give up; nothing is left of them. */
 static void timed_thread(void *argument, int thread)
 {
@@ -110,6 +137,10 @@ const struct scenario semaphore_scenarios[] = {
 	 passes, set_up, others_thread, finished, 0, false, false},
 	{"twice", "of two posts for one wait, one is refused", 3, 3, 1, 4, always, passes,
 	 set_up, twice_thread, finished, 0, false, false},
+	{"tries", "one takes the unit only if it is there", 3, 3, 1, 4, always, passes,
+	 set_up, tries_thread, finished},
+	{"asleep", "one sleeps for the unit, one may give up", 2, 2, 1, 4, always, passes,
+	 set_up, asleep_thread, finished},
 	{"timed", "waits that may give up", 3, 3, 1, 4, always, passes, set_up,
 	 timed_thread, finished, 0, false, false},
 	{.name = NULL},

@@ -28,6 +28,7 @@ guard) # beside what stands in for it
 	sources=sleep/guard
 	flags="$flags -Dsim_guard_lock=sim_real_guard_lock"
 	flags="$flags -Dsim_guard_unlock=sim_real_guard_unlock"
+	flags="$flags -Dsim_guard_lock_for=sim_real_guard_lock_for"
 	;;
 interposer)
 	sources="preload/cond preload/lock preload/mutex preload/rwlock"
