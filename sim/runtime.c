@@ -28,6 +28,7 @@ uint64_t sim_mutex_bypass = 1 << 20;
 bool sim_mutex_polls;
 bool sim_mutex_room;
 uint64_t sim_rwlock_look = 1;
+uint64_t sim_park_crowd;
 bool sim_impatient;
 bool sim_sleep_sees;
 
@@ -53,7 +54,9 @@ void sim_reset(void)
 	__builtin_memset(sim_twa_slots, 0, used);
 	__builtin_memset(sim_hapax_slots, 0, used);
 	__builtin_memset(sim_hapax_vw_slots, 0, used);
-	__builtin_memset(pawl_buckets_, 0, sizeof(*pawl_buckets_) << PAWL_BUCKET_BITS);
+	__builtin_memset(pawl_filter_, 0, sizeof(*pawl_filter_) << PAWL_FILTER_BITS);
+	__builtin_memset(pawl_process_parking->first.buckets, 0,
+			 sizeof(struct pawl_bucket) << PAWL_BUCKET_BITS);
 	__builtin_memset(pawl_hapax_gone_, 0,
 			 sizeof(*pawl_hapax_gone_) << PAWL_GONE_BITS);
 	blocks_used = 0;
@@ -68,6 +71,7 @@ struct state {
 	pawl_atomic64 twa[SIM_MAX_WAITING_SLOTS];
 	pawl_atomic64 hapax[SIM_MAX_WAITING_SLOTS];
 	pawl_atomic64 hapax_vw[SIM_MAX_WAITING_SLOTS];
+	struct pawl_filter filter[1 << PAWL_FILTER_BITS];
 	struct pawl_bucket buckets[1 << PAWL_BUCKET_BITS];
 	struct pawl_costs costs;
 	uint64_t blocks_used;
@@ -88,7 +92,9 @@ __attribute__((no_sanitize_thread)) void sim_runtime_save(void *to)
 	__builtin_memcpy(state->hapax_vw, sim_hapax_vw_slots, sizeof(state->hapax_vw));
 	state->blocks_used = blocks_used;
 	state->costs = pawl_costs;
-	__builtin_memcpy(state->buckets, pawl_buckets_, sizeof(state->buckets));
+	__builtin_memcpy(state->filter, pawl_filter_, sizeof(state->filter));
+	__builtin_memcpy(state->buckets, pawl_process_parking->first.buckets,
+			 sizeof(state->buckets));
 }
 
 __attribute__((no_sanitize_thread)) void sim_runtime_load(const void *from)
@@ -100,7 +106,9 @@ __attribute__((no_sanitize_thread)) void sim_runtime_load(const void *from)
 	__builtin_memcpy(sim_hapax_vw_slots, state->hapax_vw, sizeof(state->hapax_vw));
 	blocks_used = state->blocks_used;
 	pawl_costs = state->costs;
-	__builtin_memcpy(pawl_buckets_, state->buckets, sizeof(state->buckets));
+	__builtin_memcpy(pawl_filter_, state->filter, sizeof(state->filter));
+	__builtin_memcpy(pawl_process_parking->first.buckets, state->buckets,
+			 sizeof(state->buckets));
 }
 
 size_t sim_thread_size(void)
@@ -291,8 +299,18 @@ bool pawl_os_is_mapped(const volatile void *address)
 	return address != NULL;
 }
 
+/* The same every time. */
+uint64_t pawl_os_seed(void)
+{
+	return PAWL_PARK_SEED;
+}
+
+bool sim_no_memory;
+
 void *pawl_os_reserve(size_t size)
 {
+	if (sim_no_memory)
+		return NULL;
 	return sim_engine->allocate(size, _Alignof(struct pawl_lease_handle));
 }
 

@@ -40,6 +40,7 @@ extern bool sim_sequences;
 
 /* What the clock shows, to the caller; NULL: always 0. */
 extern uint64_t (*sim_clock)(void);
+extern bool sim_no_memory; /* for pawl_os_reserve */
 /* What a yield does; NULL: nothing. */
 extern void (*sim_yield)(void);
 

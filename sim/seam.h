@@ -21,7 +21,9 @@ extern unsigned sim_hapax_block_bits; /* at least 1 */
 extern uint64_t sim_mutex_bypass;     /* at least 1 */
 extern bool sim_mutex_polls;	      /* its waiters nap, and count unlocks */
 extern bool sim_mutex_room;	      /* threads make room for a head without a CPU */
-extern uint64_t sim_rwlock_look;      /* at least 1 */
+extern uint64_t
+	sim_park_crowd; /* more addresses in a bucket: its table grows; 0: never */
+extern uint64_t sim_rwlock_look; /* at least 1 */
 
 /* Memory that the simulator maps lies here, so that what hangs on addresses is the
  * same in every process: SIM_STACKS for fibers, SIM_WORLDS for the rest. */

@@ -31,7 +31,7 @@
  *       stored at the same moment; a head that is awake and wants its turn
  *       stores 1 until it has it, and one that sleeps is woken (I3) or naps: so
  *       it is overtaken that often for each time that it wakes up, plus once.
- *   I3  A head that sleeps is counted in its bucket, so every later unlock
+ *   I3  A head that sleeps is counted in the filter, so every later unlock
  *       wakes it, or sleeps for a stated time only; a head that is awake is not
  *       counted, so no unlock wakes it.
  *   I4  An unlock by another thread than the owner passes a full fence before it

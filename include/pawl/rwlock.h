@@ -44,7 +44,7 @@
  *   I5  Only who is inside gives a form.
  *   I6  While readers queue, WAITING is set; who has the gate and sees it lets them
  *       all in when it leaves.
- *   I7  A reader that sleeps is counted in the gate's bucket before it last looks
+ *   I7  A reader that sleeps is counted in the gate's cell before it last looks
  *       at the gate; so who sets the gate free wakes it.
  *   I8  A thread that reads, and locks to read again, is inside: its record counts how
  *       often, and what it has already keeps writers out.

@@ -28,7 +28,7 @@ static struct pawl_cond *cond; /* one of the places */
 static void find_place(bool same_bucket)
 {
 	cond = state->places;
-	while ((pawl_bucket_of_(cond) == pawl_bucket_of_(&state->mutex)) != same_bucket)
+	while ((pawl_filter_of_(cond) == pawl_filter_of_(&state->mutex)) != same_bucket)
 		if (++cond == state->places + PLACES)
 			pawl_die_("no place is in that bucket");
 }
@@ -235,7 +235,7 @@ static struct late {
 static void set_up_late(void *argument)
 {
 	(void)argument;
-	late = states_allocate(sizeof(*late), pawl_buckets_);
+	late = states_allocate(sizeof(*late), pawl_process_parking);
 	late->section.holder = NOBODY;
 	state = &late->state;
 	cores_label(&state->mutex.word, sizeof(uint64_t), "mutex", NULL);

@@ -107,10 +107,10 @@
 #define stats_rwlock_waiting	   sim_preload_stats_rwlock_waiting
 #define stats_rwlock_waited	   sim_preload_stats_rwlock_waited
 /* The linker's --wrap: what statistics add is left out. */
-#define __real_pawl_mutex_enqueue sim_mutex_enqueue
-#define __wrap_pawl_mutex_enqueue sim_preload_mutex_enqueue
-#define __real_pawl_sleeper_tell  sim_sleeper_tell
-#define __wrap_pawl_sleeper_tell  sim_preload_sleeper_tell
+#define __real_pawl_mutex_enqueue  sim_mutex_enqueue
+#define __wrap_pawl_mutex_enqueue  sim_preload_mutex_enqueue
+#define __real_pawl_sleeper_notify sim_sleeper_notify
+#define __wrap_pawl_sleeper_notify sim_preload_sleeper_notify
 
 #include <pthread.h>
 

@@ -297,9 +297,9 @@ static void set_up_with(int kind)
 	world->mutex.__data.__kind = kind;
 	sim_preload_not_started = &world->not_yet_started;
 	cond = world->places;
-	while (pawl_bucket_of_(cond) == pawl_bucket_of_(&world->mutex) ||
-	       pawl_bucket_of_(cond) ==
-		       pawl_bucket_of_(&((struct mutex *)&world->mutex)->owned))
+	while (pawl_filter_of_(cond) == pawl_filter_of_(&world->mutex) ||
+	       pawl_filter_of_(cond) ==
+		       pawl_filter_of_(&((struct mutex *)&world->mutex)->owned))
 		if (++cond == world->places + PLACES)
 			pawl_die_("no place is in another bucket");
 	for (t = 0; t < THREADS; t++)

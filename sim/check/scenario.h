@@ -11,7 +11,8 @@
 
 #include <src/registry/registry.h>
 
-struct pawl_bucket;
+struct pawl_parking;
+struct pawl_filter;
 
 extern const struct lock_type sim_lock_types[];
 const struct lock_type *sim_lock_type_find(const char *name);
@@ -60,9 +61,10 @@ struct scenario {
 /* Called by `finished`: this execution came to these. */
 void scenario_saw(uint64_t sights);
 
-/* A lock was loaded that brings its own parking table, and what empties that in the child
- * of a fork: the scenarios of locks use these. */
-void scenario_parks_in(struct pawl_bucket *table, void (*forget)(void));
+/* A lock was loaded that brings its own parking table and filter, and what empties these in
+ * the child of a fork: the scenarios of locks use them. */
+void scenario_parks_in(struct pawl_parking *parking, struct pawl_filter *filter,
+		       void (*forget)(void));
 
 /* What more there is to a scenario for the core checker, sim/cores. */
 struct core_scenario {

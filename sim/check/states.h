@@ -57,14 +57,14 @@ static inline void states_add(struct states_section *s, uint64_t n)
 	s->truth = next;
 }
 
-/* Room for a scenario's memory, of what sleeps in this table. */
-static inline void *states_allocate(size_t size, struct pawl_bucket *table)
+/* Room for a scenario's memory, whose threads sleep in this table. */
+static inline void *states_allocate(size_t size, const struct pawl_parking *parking)
 {
 	int i;
 
 	/* In which order sleepers came is for pawl_unpark_ alone. */
 	for (i = 0; i < 1 << PAWL_BUCKET_BITS; i++)
-		cores_ignore(&table[i].arrivals, sizeof(table[i].arrivals));
+		cores_ignore(&parking->first.buckets[i].arrivals, sizeof(uint64_t));
 	return cores_allocate(size, 128);
 }
 

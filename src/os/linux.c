@@ -377,6 +377,21 @@ uint64_t pawl_os_process(void)
 	return (uint64_t)getpid();
 }
 
+/* From the 16 random bytes that the kernel gives each program. The C library keeps its
+ * stack guard in them: they must not be found out from what is made of them here. */
+uint64_t pawl_os_seed(void)
+{
+	const char *bytes = (const char *)getauxval(AT_RANDOM);
+	uint64_t random[2] = {pawl_os_now(), (uintptr_t)&random};
+
+	if (bytes != NULL)
+		memcpy(random, bytes, sizeof(random));
+	random[0] ^= random[0] >> 32;
+	random[0] *= random[1] | 1;
+	random[0] ^= random[0] >> 29;
+	return random[0] * 0xBF58476D1CE4E5B9u;
+}
+
 void *pawl_os_reserve(size_t bytes)
 {
 	int saved = errno;

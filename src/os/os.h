@@ -120,6 +120,9 @@ uint64_t pawl_os_now(void);
 /* Which process this is: fork makes another. */
 uint64_t pawl_os_process(void);
 
+/* A number that no other process can tell, and that differs from program to program. */
+uint64_t pawl_os_seed(void);
+
 /* Address space with zeros, that becomes memory where it is written to; NULL if
  * there is none. Release takes both back. */
 void *pawl_os_reserve(size_t bytes);

@@ -75,8 +75,8 @@ static int signal_foreign(struct cond *c, bool all)
 
 bool __real_pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper);
 bool __wrap_pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper);
-bool __real_pawl_sleeper_tell(struct pawl_sleeper *sleeper, enum sleeper_state state);
-bool __wrap_pawl_sleeper_tell(struct pawl_sleeper *sleeper, enum sleeper_state state);
+bool __real_pawl_sleeper_notify(struct pawl_sleeper *sleeper, enum sleeper_state state);
+bool __wrap_pawl_sleeper_notify(struct pawl_sleeper *sleeper, enum sleeper_state state);
 
 bool __wrap_pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
 {
@@ -85,11 +85,11 @@ bool __wrap_pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleepe
 	return __real_pawl_mutex_enqueue(m, sleeper);
 }
 
-bool __wrap_pawl_sleeper_tell(struct pawl_sleeper *sleeper, enum sleeper_state state)
+bool __wrap_pawl_sleeper_notify(struct pawl_sleeper *sleeper, enum sleeper_state state)
 {
 	if (unlikely(stats_on) && sleeper->since != 0)
 		((struct wait *)(void *)sleeper)->called = pawl_os_now();
-	return __real_pawl_sleeper_tell(sleeper, state);
+	return __real_pawl_sleeper_notify(sleeper, state);
 }
 
 /*

@@ -196,7 +196,7 @@ static const void *timed_address(const struct mutex *m)
 
 static int other_take_until(struct mutex *m, const struct pawl_deadline *deadline)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of_(timed_address(m));
+	struct pawl_bucket *bucket;
 	struct pawl_sleeper me = {.address = timed_address(m)};
 	uint64_t nap = SHORTEST_NAP, left;
 	bool taken = try_for_a_while(m), granted = false;
@@ -204,7 +204,7 @@ static int other_take_until(struct mutex *m, const struct pawl_deadline *deadlin
 	if (taken)
 		return 0;
 	pawl_fetch_add_relaxed(&timed_waiters, 1); /* Relaxed: a hint */
-	pawl_bucket_lock(bucket);
+	bucket = pawl_bucket_lock(timed_address(m));
 	pawl_bucket_append(bucket, &me);
 	pawl_bucket_unlock(bucket);
 	do {
@@ -218,7 +218,7 @@ static int other_take_until(struct mutex *m, const struct pawl_deadline *deadlin
 			nap *= 2;
 	} while (!taken && left > 0);
 	if (!granted) {
-		pawl_bucket_lock(bucket);
+		bucket = pawl_bucket_lock(timed_address(m));
 		/* Relaxed: told under the bucket's lock. */
 		if (pawl_load_relaxed(&me.state) == SLEEPER_GRANTED)
 			granted = taken = true;
@@ -235,15 +235,14 @@ static int other_take_until(struct mutex *m, const struct pawl_deadline *deadlin
 /* Hands m over to a timed waiter, if there is one. */
 static bool hand_over(struct mutex *m)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of_(timed_address(m));
+	struct pawl_bucket *bucket = pawl_bucket_lock(timed_address(m));
 	struct pawl_sleeper *waiter;
 	bool asleep = false;
 
-	pawl_bucket_lock(bucket);
-	waiter = pawl_bucket_find(bucket->first, timed_address(m));
+	waiter = pawl_bucket_find(bucket, timed_address(m));
 	if (waiter != NULL) {
 		pawl_bucket_remove(bucket, waiter);
-		asleep = pawl_sleeper_tell(waiter, SLEEPER_GRANTED); /* [V] */
+		asleep = pawl_sleeper_notify(waiter, SLEEPER_GRANTED); /* [V] */
 	}
 	pawl_bucket_unlock(bucket);
 	if (asleep)

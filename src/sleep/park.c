@@ -2,12 +2,22 @@
 /*
  * The parking table. See pawl/park.h for the protocol and P1 to P3.
  *
+ * Wakers look at the filter, which never moves. Queues are in buckets, behind one
+ * pointer, so that the table can grow:
+ *
+ *   B1  A bucket's lock is good only if its table is still the current one when the lock
+ *       was got. The growing thread holds every lock of the old table while it moves the
+ *       queues and publishes the new one.
+ *   B2  What an old table says stays there: a thread may still look at it.
+ *   B3  The bits of the old hash are the first of the new one, so the queues of a new
+ *       bucket come from one old bucket, with its number of arrivals.
+ *
  * Order: [H] pairs with [L] of pawl/park.h: P1, the sleeper's fence and the waker's.
  * Where the system has no heavy fence, [H] pairs with [F], which every waker then
- * passes: its look at the bucket is always too high by one. [N] pairs with [M]: who
- * finds that so knows that it is so in all buckets, and since when. [V] pairs with
- * [W]: who was told sees what was done before, such as the section of a mutex that
- * it was granted.
+ * passes: its look at the filter is always too high by one. [N] pairs with [M]: a
+ * thread that finds the bias knows that it is in all cells, and since when. [V] pairs
+ * with [W]: a woken thread sees what was done before, such as the section of a mutex
+ * that it was granted. [T] pairs with [U]: a thread that finds a table finds it filled.
  */
 #include "sleep/parking.h"
 
@@ -19,125 +29,359 @@
 enum { PARK_SPIN_NS = 4000 };
 /* A waiter that must look elsewhere too does not sleep longer than this. */
 enum { PARK_LOOK_NS = 20 * 1000 * 1000 };
+/* log2 of the most buckets. */
+enum { MOST_BITS = 20 };
 
-__attribute__((used)) struct pawl_bucket pawl_buckets_[1 << PAWL_BUCKET_BITS];
+__attribute__((used)) struct pawl_filter pawl_filter_[1 << PAWL_FILTER_BITS];
 
-/* What wanted is when nobody is: 1 where every waker must pass a full fence,
- * for want of a heavy one. It becomes 1 when that is true of all buckets; until
- * then wakers look once too often, and after it not once too rarely. */
-static pawl_atomic64 nobody;
-static pawl_atomic64 raising; /* somebody sees to it */
-static pawl_atomic64 raised;  /* when nobody became 1, on the clock */
+static struct pawl_bucket first_buckets[1 << PAWL_BUCKET_BITS];
+
+/* Without a seed from the back end the first use chooses one. */
+static struct pawl_parking own_parking = {
+	.table = {PAWL_PARK_SEED != 0 ? (uintptr_t)&own_parking.first : 0},
+	.first = {.multiplier = PAWL_PARK_SEED,
+		  .bits = PAWL_BUCKET_BITS,
+		  .buckets = first_buckets},
+};
+struct pawl_parking *pawl_process_parking = &own_parking;
+
+/*
+ * fence_bias is what a cell's `wanted` is while no thread sleeps: 1 where every waker
+ * must pass a full fence, for want of a heavy one. It becomes 1 when that is true of all
+ * cells; until then wakers look once too often, and after it not once too rarely.
+ * `raising`: a thread sees to it. `raised`: when it became 1, on the clock.
+ */
 /* By then the store of a waker that looked before that has long been seen. */
 enum { SETTLED_NS = 1000 * 1000 * 1000 };
 
-void pawl_bucket_lock(struct pawl_bucket *bucket)
+/* The table that a value of pawl_process_parking->table stands for. */
+static struct pawl_parking_table *table_at(uint64_t address)
+{
+	return pawl_pointer(address);
+}
+
+/* Changes `table`, or finds that another thread has. Signals are blocked: a handler may
+ * want a bucket. */
+static uint64_t begin_change(void)
+{
+	uint64_t signals = pawl_os_block_signals();
+
+	pawl_guard_lock(&pawl_process_parking->growing);
+	return signals;
+}
+
+static void end_change(uint64_t signals)
+{
+	pawl_guard_unlock(&pawl_process_parking->growing);
+	pawl_os_restore_signals(signals);
+}
+
+/* The first use: seeds the hash, and publishes the first table. */
+static void start(void)
+{
+	uint64_t signals = begin_change();
+
+	/* Relaxed: stored under the lock only. */
+	if (pawl_load_relaxed(&pawl_process_parking->table) == 0) {
+		pawl_process_parking->first.multiplier = pawl_os_seed() | 1;
+		pawl_store_release(&pawl_process_parking->table,
+				   pawl_address(&pawl_process_parking->first)); /* [T] */
+	}
+	end_change(signals);
+}
+
+/* The current table; NULL before the first use. */
+static struct pawl_parking_table *load_table(void)
+{
+	if (!PAWL_PARK_GROWS) /* in most simulations: a load of a constant is a step less */
+		return &pawl_process_parking->first;
+	return table_at(pawl_load_acquire(&pawl_process_parking->table)); /* [U] */
+}
+
+/* Multiply-shift: with a random odd multiplier two addresses share a bucket no more often
+ * than chance has it, whatever they are. The steps before it are a bijection: no unlucky
+ * multiplier piles up the elements of an array. */
+static uint64_t hash_in(const struct pawl_parking_table *table, const volatile void *key)
+{
+	uint64_t hash = pawl_hash(pawl_raw_place(key), 64);
+
+	return (hash ^ hash >> 32) * table->multiplier;
+}
+
+static struct pawl_bucket *bucket_in(const struct pawl_parking_table *table,
+				     const volatile void *key)
+{
+	return &table->buckets[hash_in(table, key) >> (64 - table->bits)];
+}
+
+/* The bit of `keys` that is this key's: by the next six bits of the hash. */
+static uint64_t bit_in(const struct pawl_parking_table *table, const volatile void *key)
+{
+	return (uint64_t)1 << (hash_in(table, key) << table->bits >> 58);
+}
+
+struct pawl_bucket *pawl_bucket_lock(const volatile void *key)
 {
 	pawl_critical_enter();
-	pawl_guard_lock(&bucket->lock);
+	/* Ends: a table starts once, and grows so often and no more. */
+	for (;;) {
+		const struct pawl_parking_table *table = load_table();
+		struct pawl_bucket *bucket;
+
+		if (table == NULL) {
+			start();
+			continue;
+		}
+		bucket = bucket_in(table, key);
+		pawl_guard_lock(&bucket->lock);
+		if (load_table() == table) /* B1 */
+			return bucket;
+		pawl_guard_unlock(&bucket->lock);
+	}
+}
+
+static const volatile void *key_of(const struct pawl_sleeper *sleeper)
+{
+	return sleeper->key != NULL ? sleeper->key : sleeper->address;
+}
+
+/* Makes a queue one of the bucket's, which is of this table. */
+static void add_queue(const struct pawl_parking_table *table, struct pawl_bucket *bucket,
+		      struct pawl_sleeper *first)
+{
+	first->previous_queue = NULL;
+	first->next_queue = bucket->first;
+	if (first->next_queue != NULL)
+		first->next_queue->previous_queue = first;
+	bucket->first = first;
+	/* Relaxed: changed under the lock only. */
+	pawl_store_relaxed(&bucket->keys, pawl_load_relaxed(&bucket->keys) |
+						  bit_in(table, key_of(first)));
+}
+
+/* Moves the queues of bucket number i to their places in a table of twice the size, which
+ * is not published yet. Requires the bucket's lock. The bucket stays as it is (B2). */
+static void move_queues(const struct pawl_bucket *from, size_t i,
+			const struct pawl_parking_table *to)
+{
+	struct pawl_sleeper *queue, *next;
+
+	to->buckets[2 * i].arrivals = from->arrivals; /* B3 */
+	to->buckets[2 * i + 1].arrivals = from->arrivals;
+	for (queue = from->first; queue != NULL; queue = next) {
+		next = queue->next_queue;
+		add_queue(to, bucket_in(to, key_of(queue)), queue);
+	}
+}
+
+/* A table of twice the size, or NULL. */
+static struct pawl_parking_table *make_table(const struct pawl_parking_table *old)
+{
+	struct {
+		struct pawl_parking_table table;
+		struct pawl_bucket buckets[];
+	} *made = NULL;
+
+	if (old->bits < MOST_BITS)
+		made = pawl_os_reserve(sizeof(*made) +
+				       (sizeof(struct pawl_bucket) << (old->bits + 1)));
+	if (made == NULL)
+		return NULL;
+	made->table.multiplier = old->multiplier;
+	made->table.bits = old->bits + 1;
+	made->table.buckets = made->buckets;
+	return &made->table;
+}
+
+/* Doubles this table, if it is still the current one and there is memory. */
+static void grow(const struct pawl_parking_table *old)
+{
+	uint64_t signals = begin_change();
+	struct pawl_parking_table *new = NULL;
+	size_t count = (size_t)1 << old->bits, i;
+
+	/* Relaxed: stored under the lock only. */
+	if (table_at(pawl_load_relaxed(&pawl_process_parking->table)) == old)
+		new = make_table(old);
+	if (new != NULL) {
+		/* Ends: a thread that holds one of them waits for no other, nor for us. */
+		for (i = 0; i < count; i++) {
+			pawl_guard_lock(&old->buckets[i].lock);
+			move_queues(&old->buckets[i], i, new);
+		}
+		pawl_store_release(&pawl_process_parking->table,
+				   pawl_address(new)); /* [T] B1 */
+		for (i = 0; i < count; i++)
+			pawl_guard_unlock(&old->buckets[i].lock);
+	}
+	end_change(signals);
 }
 
 void pawl_bucket_unlock(struct pawl_bucket *bucket)
 {
+	const struct pawl_parking_table *crowded = NULL;
+
+	if (bucket->crowded) {
+		bucket->crowded = false;
+		crowded = load_table();
+	}
 	pawl_guard_unlock(&bucket->lock);
+	if (crowded != NULL)
+		grow(crowded);
 	pawl_critical_leave();
 }
 
-struct pawl_sleeper *pawl_bucket_find(struct pawl_sleeper *from,
+bool pawl_may_be_parked(const volatile void *key)
+{
+	const struct pawl_parking_table *table = load_table();
+
+	/* Relaxed: the caller knows of those it asks for. B2: an old table will do. */
+	return table != NULL && (pawl_load_relaxed(&bucket_in(table, key)->keys) &
+				 bit_in(table, key)) != 0;
+}
+
+struct pawl_sleeper *pawl_bucket_find(const struct pawl_bucket *bucket,
 				      const volatile void *address)
 {
-	while (from != NULL && from->address != address)
-		from = from->next;
-	return from;
+	struct pawl_sleeper *queue = bucket->first;
+
+	while (queue != NULL && queue->address != address)
+		queue = queue->next_queue;
+	return queue;
+}
+
+/* Whether so many addresses are too many. */
+static bool is_crowded(const struct pawl_bucket *bucket)
+{
+	const struct pawl_sleeper *queue;
+	uint64_t count = 0;
+
+	if (!PAWL_PARK_GROWS)
+		return false;
+	for (queue = bucket->first; queue != NULL; queue = queue->next_queue)
+		count++;
+	return count > PAWL_PARK_CROWD;
 }
 
 void pawl_bucket_append(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper)
 {
+	struct pawl_sleeper *first = pawl_bucket_find(bucket, sleeper->address);
+
 	sleeper->arrival = ++bucket->arrivals;
 	sleeper->next = NULL;
-	sleeper->previous = bucket->last;
-	if (bucket->last != NULL)
-		bucket->last->next = sleeper;
+	if (first != NULL) {
+		sleeper->previous = first->last;
+		first->last->next = sleeper;
+		first->last = sleeper;
+		return;
+	}
+	sleeper->previous = NULL;
+	sleeper->last = sleeper;
+	add_queue(load_table(), bucket, sleeper);
+	bucket->crowded = is_crowded(bucket);
+}
+
+/* Puts the second of a queue in the place of the first, or takes the queue away. */
+static void replace_first(struct pawl_bucket *bucket, struct pawl_sleeper *first)
+{
+	struct pawl_sleeper *next = first->next, *behind = first->next_queue;
+
+	if (next != NULL) {
+		next->previous = NULL;
+		next->last = first->last;
+		next->next_queue = first->next_queue;
+		next->previous_queue = first->previous_queue;
+		behind = next;
+	} else if (bucket->first == first && behind == NULL) {
+		pawl_store_relaxed(&bucket->keys, 0); /* Relaxed: as in add_queue */
+	}
+	if (first->previous_queue != NULL)
+		first->previous_queue->next_queue = behind;
 	else
-		bucket->first = sleeper;
-	bucket->last = sleeper;
+		bucket->first = behind;
+	if (first->next_queue != NULL)
+		first->next_queue->previous_queue = next != NULL ? next
+								 : first->previous_queue;
 }
 
 void pawl_bucket_remove(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper)
 {
-	if (sleeper->previous != NULL)
-		sleeper->previous->next = sleeper->next;
-	else
-		bucket->first = sleeper->next;
+	if (sleeper->previous == NULL) {
+		replace_first(bucket, sleeper);
+		return;
+	}
+	sleeper->previous->next = sleeper->next;
 	if (sleeper->next != NULL)
 		sleeper->next->previous = sleeper->previous;
 	else
-		bucket->last = sleeper->previous;
+		pawl_bucket_find(bucket, sleeper->address)->last = sleeper->previous;
 }
 
-void pawl_bucket_count(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper)
+/* Every change of P2's count. */
+static void add_wanted(const volatile void *key, uint64_t n)
 {
-	if (sleeper->counted)
-		return;
-	/* Relaxed: changed under the lock only; wakers see it by [H] and [L]. */
-	pawl_store_relaxed(&bucket->wanted, pawl_load_relaxed(&bucket->wanted) + 1);
+	/* Relaxed: wakers see it by [H] and [L]; too high does no harm. Atomic, for cells
+	 * are shared by buckets. */
+	pawl_fetch_add_relaxed(&pawl_filter_of_(key)->wanted, n);
+}
+
+void pawl_sleeper_count(struct pawl_sleeper *sleeper)
+{
+	if (!sleeper->counted)
+		add_wanted(key_of(sleeper), 1);
 	sleeper->counted = true;
 }
 
-void pawl_bucket_uncount(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper)
+void pawl_sleeper_uncount(struct pawl_sleeper *sleeper)
 {
-	if (!sleeper->counted)
-		return;
-	/* Relaxed: changed under the lock only; too high does no harm. */
-	pawl_store_relaxed(&bucket->wanted, pawl_load_relaxed(&bucket->wanted) - 1);
+	if (sleeper->counted)
+		add_wanted(key_of(sleeper), (uint64_t)-1);
 	sleeper->counted = false;
 }
 
 /* From now on every waker takes the slow path, and passes a full fence. */
 static void fence_all_wakers(void)
 {
-	struct pawl_bucket *bucket;
+	size_t i;
 
-	/* Relaxed: whoever comes second must not sleep for long. */
-	if (!pawl_cas_relaxed(&raising, 0, 1))
+	/* Relaxed: a thread that comes second must not sleep for long. */
+	if (!pawl_cas_relaxed(&pawl_process_parking->raising, 0, 1))
 		return;
-	for (bucket = pawl_buckets_; bucket < pawl_buckets_ + (1 << PAWL_BUCKET_BITS);
-	     bucket++) {
-		pawl_bucket_lock(bucket);
-		/* Relaxed: as in pawl_bucket_count. */
-		pawl_store_relaxed(&bucket->wanted,
-				   pawl_load_relaxed(&bucket->wanted) + 1);
-		pawl_bucket_unlock(bucket);
-	}
-	pawl_store_relaxed(&raised, pawl_os_now()); /* Relaxed: [N] */
-	pawl_store_release(&nobody, 1);		    /* [N] */
+	for (i = 0; i < 1 << PAWL_FILTER_BITS; i++)
+		/* Relaxed: as in add_wanted. */
+		pawl_fetch_add_relaxed(&pawl_filter_[i].wanted, 1);
+	pawl_store_relaxed(&pawl_process_parking->raised,
+			   pawl_os_now());			  /* Relaxed: [N] */
+	pawl_store_release(&pawl_process_parking->fence_bias, 1); /* [N] */
 }
 
 bool pawl_park_fence(void)
 {
 	/* Relaxed: the fence below is at least an acquire. */
-	bool before = pawl_load_relaxed(&nobody) == 0; /* [M] */
+	bool before = pawl_load_relaxed(&pawl_process_parking->fence_bias) == 0; /* [M] */
 
 	if (pawl_heavy_fence()) /* [H] */
 		return true;
 	if (before)
 		fence_all_wakers();
 	/* Relaxed: [M] found it stored. */
-	return !before && pawl_os_now() - pawl_load_relaxed(&raised) > SETTLED_NS;
+	return !before &&
+	       pawl_os_now() - pawl_load_relaxed(&pawl_process_parking->raised) >
+		       SETTLED_NS;
 }
 
-bool pawl_parked_really(const struct pawl_bucket *bucket)
+bool pawl_parked_really(const volatile void *key)
 {
-	uint64_t nobody_now;
+	uint64_t bias;
 
 	pawl_full_fence(); /* [F] */
-	/* Relaxed: after the fence; too high does no harm (P2). nobody first: it
-	 * must not be newer than wanted. */
-	nobody_now = pawl_load_acquire(&nobody); /* [M] */
-	return pawl_load_relaxed(&bucket->wanted) != nobody_now;
+	/* Relaxed: after the fence; too high does no harm (P2). The bias first: it must
+	 * not be newer than wanted. */
+	bias = pawl_load_acquire(&pawl_process_parking->fence_bias); /* [M] */
+	return pawl_load_relaxed(&pawl_filter_of_(key)->wanted) != bias;
 }
 
-bool pawl_sleeper_tell(struct pawl_sleeper *sleeper, enum sleeper_state state)
+bool pawl_sleeper_notify(struct pawl_sleeper *sleeper, enum sleeper_state state)
 {
 	return pawl_exchange_release(&sleeper->state, state) ==
 	       SLEEPER_ASLEEP; /* [V] P3 */
@@ -147,8 +391,8 @@ bool pawl_sleep(struct pawl_sleeper *sleeper, const struct pawl_deadline *deadli
 {
 	bool slept = false;
 
-	/* Relaxed: it tells nothing but that we must be woken. Fails if we are
-	 * told already, or sleep for the second time. */
+	/* Relaxed: it says nothing but that we need a system call. Fails if we are woken
+	 * already, or sleep for the second time. */
 	(void)pawl_cas_relaxed(&sleeper->state, SLEEPER_WAITING, SLEEPER_ASLEEP);
 	while (pawl_load_acquire(&sleeper->state) == SLEEPER_ASLEEP) /* [W] */
 		if (!pawl_os_sleep(&sleeper->state, SLEEPER_ASLEEP, deadline))
@@ -198,7 +442,7 @@ void pawl_park_(const pawl_atomic64 *w, enum pawl_until until, uint64_t value)
 void pawl_park_for(const pawl_atomic64 *w, enum pawl_until until, uint64_t value,
 		   uint64_t ns)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of_(w);
+	struct pawl_bucket *bucket;
 	struct pawl_sleeper me = {.address = w, .until = until, .value = value};
 	struct pawl_deadline deadline;
 	struct pawl_spin spin;
@@ -211,9 +455,9 @@ void pawl_park_for(const pawl_atomic64 *w, enum pawl_until until, uint64_t value
 			return;
 	while (pawl_spin_again(&spin));
 
-	pawl_bucket_lock(bucket);
+	bucket = pawl_bucket_lock(w);
 	pawl_bucket_append(bucket, &me);
-	pawl_bucket_count(bucket, &me);
+	pawl_sleeper_count(&me);
 	pawl_bucket_unlock(bucket);
 	if (!pawl_park_fence()) /* [H] */
 		bounded = true;
@@ -223,11 +467,11 @@ void pawl_park_for(const pawl_atomic64 *w, enum pawl_until until, uint64_t value
 	if (!satisfied(until, value, pawl_load_relaxed(w)) &&
 	    pawl_sleep(&me, bounded ? &deadline : NULL))
 		return;
-	/* Not woken: leave, unless somebody is waking us this moment. */
-	pawl_bucket_lock(bucket);
-	/* Relaxed: others change it under the lock only. */
+	/* Not woken: leave, unless a waker is at it this moment. */
+	bucket = pawl_bucket_lock(w);
+	/* Relaxed: wakers change it under the lock only. */
 	if (pawl_load_relaxed(&me.state) <= SLEEPER_ASLEEP) {
-		pawl_bucket_uncount(bucket, &me);
+		pawl_sleeper_uncount(&me);
 		pawl_bucket_remove(bucket, &me);
 	}
 	pawl_bucket_unlock(bucket);
@@ -235,29 +479,29 @@ void pawl_park_for(const pawl_atomic64 *w, enum pawl_until until, uint64_t value
 
 void pawl_unpark_(const pawl_atomic64 *w, uint64_t value)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of_(w);
+	struct pawl_bucket *bucket;
 	struct pawl_sleeper *sleeper;
 	uint64_t last = 0;
 	bool asleep = false;
 
 	do {
-		if (!pawl_parked_really(bucket))
+		if (!pawl_parked_really(w))
 			return;
-		pawl_bucket_lock(bucket);
-		/* Who comes after this has seen our store, and may come back to the
-		 * same word for something else, again and again if it outranks us. */
+		bucket = pawl_bucket_lock(w);
+		/* A sleeper that comes after this has seen our store, and may come back to
+		 * the same word for something else, again and again if it outranks us. */
 		if (last == 0)
 			last = bucket->arrivals;
-		sleeper = pawl_bucket_find(bucket->first, w);
+		sleeper = pawl_bucket_find(bucket, w);
 		while (sleeper != NULL &&
 		       !satisfied(sleeper->until, sleeper->value, value))
-			sleeper = pawl_bucket_find(sleeper->next, w);
+			sleeper = sleeper->next;
 		if (sleeper != NULL && sleeper->arrival > last)
 			sleeper = NULL; /* they stand in order */
 		if (sleeper != NULL) {
-			pawl_bucket_uncount(bucket, sleeper);
+			pawl_sleeper_uncount(sleeper);
 			pawl_bucket_remove(bucket, sleeper);
-			asleep = pawl_sleeper_tell(sleeper, SLEEPER_WOKEN);
+			asleep = pawl_sleeper_notify(sleeper, SLEEPER_WOKEN);
 		}
 		pawl_bucket_unlock(bucket);
 		if (sleeper != NULL && asleep)
@@ -265,20 +509,46 @@ void pawl_unpark_(const pawl_atomic64 *w, uint64_t value)
 	} while (sleeper != NULL);
 }
 
-/* The child of a fork has one thread, and that one does not sleep. */
-void pawl_park_forget(void)
+void pawl_park_drop(const volatile void *key, const volatile void *address)
 {
 	struct pawl_bucket *bucket;
+	struct pawl_sleeper *sleeper;
 
-	/* Relaxed, here and below: nobody else is there. Who was raising is not
-	 * either. */
-	pawl_store_relaxed(&raising, pawl_load_relaxed(&nobody));
-	for (bucket = pawl_buckets_; bucket < pawl_buckets_ + (1 << PAWL_BUCKET_BITS);
-	     bucket++) {
+	/* Every init and destroy comes here, and hardly any finds a waiter. */
+	if (!pawl_may_be_parked(key))
+		return;
+	bucket = pawl_bucket_lock(key);
+	while ((sleeper = pawl_bucket_find(bucket, address)) != NULL) {
+		pawl_sleeper_uncount(sleeper);
+		pawl_bucket_remove(bucket, sleeper);
+		sleeper->address = NULL;
+	}
+	pawl_bucket_unlock(bucket);
+}
+
+/* The child of a fork has one thread, and that one does not sleep. A table that another
+ * thread was about to publish is not used. */
+void pawl_park_forget(void)
+{
+	/* Relaxed, here and below: there is no other thread; the one that was raising the
+	 * bias is not there either. */
+	uint64_t bias = pawl_load_relaxed(&pawl_process_parking->fence_bias);
+	const struct pawl_parking_table *table = table_at(
+		pawl_load_relaxed(&pawl_process_parking->table));
+	size_t i;
+
+	pawl_store_relaxed(&pawl_process_parking->raising, bias);
+	pawl_store_relaxed(&pawl_process_parking->growing, 0);
+	for (i = 0; i < 1 << PAWL_FILTER_BITS; i++) {
+		pawl_store_relaxed(&pawl_filter_[i].wanted, bias);
+		pawl_store_relaxed(&pawl_filter_[i].waker, 0);
+	}
+	for (i = 0; table != NULL && i < (size_t)1 << table->bits; i++) {
+		struct pawl_bucket *bucket = &table->buckets[i];
+
 		bucket->first = NULL;
-		bucket->last = NULL;
+		bucket->crowded = false;
+		pawl_store_relaxed(&bucket->keys, 0);
 		pawl_store_relaxed(&bucket->lock, 0);
-		pawl_store_relaxed(&bucket->wanted, pawl_load_relaxed(&nobody));
-		pawl_store_relaxed(&bucket->caller, 0);
 	}
 }

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parking table from the inside, for whoever puts sleepers into its buckets.
- * See pawl/park.h for the protocol.
+ * The parking table from the inside, for the slow halves that queue sleepers in it.
+ * See pawl/park.h for the protocol between sleepers and wakers.
+ *
+ * A sleeper is in the queue of its address. The queues of a bucket are the addresses
+ * that hash to it: finding one costs a step per address, however many threads sleep on
+ * each. A bucket with more than PAWL_PARK_CROWD addresses makes the table grow.
  */
 #ifndef PAWL_SLEEP_PARKING_H
 #define PAWL_SLEEP_PARKING_H
@@ -14,23 +18,27 @@ struct pawl_mutex;
 
 enum sleeper_state {
 	SLEEPER_WAITING, /* awake, and looks at its state */
-	SLEEPER_ASLEEP,	 /* or about to be: who tells it must wake it */
+	SLEEPER_ASLEEP,	 /* or about to be: a waker must make the system call */
 	SLEEPER_WOKEN,	 /* must look for itself */
-	SLEEPER_GRANTED	 /* owns what it was waiting for; it is off the list */
+	SLEEPER_GRANTED	 /* owns what it was waiting for; it is off its queue */
 };
 
 /*
- * A waiting thread, on its stack. All but `state` belongs to the bucket's lock
- * while it is in the list, and to whoever took it off the list after that.
- * Others change state by pawl_sleeper_tell alone, which is the last thing that
- * they do to a sleeper (P3).
+ * A waiting thread, on its stack. While it is queued, all but `state` belongs to the
+ * bucket's lock; after that, to the thread that took it off its queue. Other threads
+ * change state by pawl_sleeper_notify alone, which is their last access to it (P3).
  */
 struct pawl_sleeper {
 	pawl_atomic64 state;
-	const volatile void *address; /* what it waits on */
-	struct pawl_sleeper *next, *previous;
+	const volatile void *address; /* what it waits on: this is its queue */
+	/* What chooses its bucket and its cell of the filter, if not the address: so that
+	 * two queues of one lock are under one bucket's lock. NULL: the address. */
+	const volatile void *key;
+	struct pawl_sleeper *next, *previous; /* in its queue */
+	/* Of the first in its queue: the last; and the first of the bucket's other queues. */
+	struct pawl_sleeper *last, *next_queue, *previous_queue;
 	uint64_t arrival;	  /* how many had come to the bucket by then */
-	bool counted;		  /* in the bucket's `wanted` */
+	bool counted;		  /* in its cell's `wanted` */
 	enum pawl_until until;	  /* pawl_park_'s only */
 	uint64_t value;		  /* pawl_park_'s only */
 	uint64_t identity;	  /* pawl_mutex's: the owner, should it be granted */
@@ -40,7 +48,7 @@ struct pawl_sleeper {
 	 * which this one is; and how a jump withdraws this one. Volatile for handlers. */
 	struct pawl_sleeper *volatile outer;
 	void (*abandon)(struct pawl_sleeper *);
-	bool taken;	/* pawl_cond's only: off its list, and about to be told */
+	bool taken;	/* pawl_cond's only: off its list, and about to be woken */
 	uint64_t since; /* pawl_cond's only: when it came, on the clock */
 	uint64_t told;	/* and when it was woken, if it was */
 };
@@ -61,22 +69,57 @@ void pawl_critical_enter(void);
 void pawl_critical_leave(void);
 const void *pawl_critical_frame(void);
 
-void pawl_bucket_lock(struct pawl_bucket *bucket);
+struct pawl_bucket {
+	/* Guards the rest, and the queues. */
+	__attribute__((aligned(64))) pawl_atomic64 lock;
+	struct pawl_sleeper *first; /* of its queues: each by its first sleeper */
+	/* A bit for each key that was queued here since the bucket was last empty: may be
+	 * set for nothing, must never be missing. Also read without the lock. */
+	pawl_atomic64 keys;
+	uint64_t arrivals; /* so far */
+	bool crowded;	   /* the table should grow */
+};
+
+struct pawl_parking_table {
+	uint64_t multiplier; /* of the hash: odd, and different in every process */
+	unsigned bits;	     /* log2 of the number of buckets */
+	struct pawl_bucket *buckets;
+};
+
+/* All that is one per process. */
+struct pawl_parking {
+	pawl_atomic64 table; /* the current pawl_parking_table; 0 before the first use */
+	pawl_atomic64 growing;	       /* the lock of the thread that changes `table` */
+	pawl_atomic64 fence_bias;      /* see park.c */
+	pawl_atomic64 raising, raised; /* likewise */
+	struct pawl_parking_table first;
+};
+extern struct pawl_parking *pawl_process_parking;
+
+/* Locks the bucket of a key, which is its user's until unlock. A thread locks one at a
+ * time. */
+struct pawl_bucket *pawl_bucket_lock(const volatile void *key);
+/* May make the table grow. */
 void pawl_bucket_unlock(struct pawl_bucket *bucket);
+
+/* Without a lock: false if no thread is queued under this key, of those that the caller
+ * knows to have queued. */
+bool pawl_may_be_parked(const volatile void *key);
 
 /* The following require the bucket's lock. */
 
-/* The first sleeper at or after `from` that waits on this address, or NULL. */
-struct pawl_sleeper *pawl_bucket_find(struct pawl_sleeper *from,
+/* The first sleeper of an address, or NULL; its `last` is the last. */
+struct pawl_sleeper *pawl_bucket_find(const struct pawl_bucket *bucket,
 				      const volatile void *address);
 void pawl_bucket_append(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper);
 void pawl_bucket_remove(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper);
-/* Makes wakers look (P2), or no longer, for this sleeper. */
-void pawl_bucket_count(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper);
-void pawl_bucket_uncount(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper);
 
-/* The waker's second look, in the slow path: false if nobody is counted. */
-bool pawl_parked_really(const struct pawl_bucket *bucket);
+/* Makes wakers look (P2), or no longer, for this sleeper, which is queued. */
+void pawl_sleeper_count(struct pawl_sleeper *sleeper);
+void pawl_sleeper_uncount(struct pawl_sleeper *sleeper);
+
+/* The waker's second look, in the slow path: false if no sleeper is counted. */
+bool pawl_parked_really(const volatile void *key);
 
 /*
  * The sleeper's side of P1, between counting itself and its last look at the
@@ -85,13 +128,13 @@ bool pawl_parked_really(const struct pawl_bucket *bucket);
  */
 bool pawl_park_fence(void);
 
-/* Sleeps until somebody has told it something; false if the deadline passed
- * first. Nobody can tell before, or after, but under the bucket's lock. */
+/* Sleeps until a waker has changed its state; false if the deadline passed first. Wakers
+ * do so under the bucket's lock only. */
 bool pawl_sleep(struct pawl_sleeper *sleeper, const struct pawl_deadline *deadline);
 
-/* Tells a sleeper WOKEN or GRANTED, and returns true if it must be woken with
+/* Makes a sleeper WOKEN or GRANTED, and returns true if it needs a system call as well:
  * pawl_os_wake(&sleeper->state), which may wait until locks are gone. */
-bool pawl_sleeper_tell(struct pawl_sleeper *sleeper, enum sleeper_state state);
+bool pawl_sleeper_notify(struct pawl_sleeper *sleeper, enum sleeper_state state);
 
 /* Turns what callers pass into a deadline; 0, or EINVAL. */
 int pawl_deadline_at(struct pawl_deadline *deadline, int clock,
@@ -103,6 +146,10 @@ void pawl_park_for(const pawl_atomic64 *w, enum pawl_until until, uint64_t value
 
 /* A deadline this many nanoseconds from now. */
 struct pawl_deadline pawl_deadline_in(uint64_t ns);
+
+/* Takes all sleepers of an address off its queue, whose memory begins a new life: their
+ * own address is NULL then. Locks nothing where none waits. */
+void pawl_park_drop(const volatile void *key, const volatile void *address);
 
 /* Empties the table, in the child of a fork. */
 void pawl_park_forget(void);

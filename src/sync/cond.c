@@ -15,11 +15,11 @@ static void count_waiters(struct pawl_cond *c, int change)
 
 void pawl_cond_enroll(struct pawl_cond *c, struct pawl_sleeper *me)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of_(c);
+	struct pawl_bucket *bucket;
 
 	me->identity = pawl_mutex_me_();
 	me->since = pawl_os_now();
-	pawl_bucket_lock(bucket);
+	bucket = pawl_bucket_lock(c);
 	me->address = c;
 	pawl_bucket_append(bucket, me);
 	count_waiters(c, +1); /* I1 */
@@ -37,10 +37,10 @@ bool pawl_cond_sleep(struct pawl_sleeper *me, const struct pawl_deadline *deadli
  * a signal has. */
 static bool leave_list(struct pawl_cond *c, struct pawl_sleeper *me)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of_(c);
+	struct pawl_bucket *bucket;
 	bool signalled;
 
-	pawl_bucket_lock(bucket);
+	bucket = pawl_bucket_lock(c);
 	signalled = me->taken;
 	if (!signalled && me->address == c) {
 		count_waiters(c, -1);
@@ -127,13 +127,11 @@ static void take(struct pawl_bucket *bucket, struct pawl_cond *c,
 static struct pawl_sleeper *choose(struct pawl_bucket *bucket, struct pawl_cond *c,
 				   uint64_t now)
 {
-	struct pawl_sleeper *first = pawl_bucket_find(bucket->first, c), *last;
+	struct pawl_sleeper *first = pawl_bucket_find(bucket, c);
 
 	if (first == NULL || now - first->since > 32 * pawl_wake_cost())
 		return first;
-	for (last = bucket->last; last->address != c; last = last->previous)
-		;
-	return last;
+	return first->last;
 }
 
 /*
@@ -155,24 +153,24 @@ static void tell(struct pawl_sleeper *sleeper, uint64_t now, bool all)
 		return;
 	}
 	sleeper->told = now;
-	if (pawl_sleeper_tell(sleeper, SLEEPER_WOKEN)) /* [V] */
+	if (pawl_sleeper_notify(sleeper, SLEEPER_WOKEN)) /* [V] */
 		pawl_os_wake(&sleeper->state);
 }
 
 void pawl_cond_signal_slow_(struct pawl_cond *c, bool all)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of_(c);
+	struct pawl_bucket *bucket;
 	struct pawl_sleeper *sleeper, *next, *taken = NULL, **end = &taken;
 	uint64_t now = pawl_os_now();
 
 	pawl_critical_enter(); /* until all that are taken are told */
-	pawl_bucket_lock(bucket);
+	bucket = pawl_bucket_lock(c);
 	if (!all) {
 		taken = choose(bucket, c, now);
 		if (taken != NULL)
 			take(bucket, c, taken);
 	} else {
-		while ((sleeper = pawl_bucket_find(bucket->first, c)) != NULL) {
+		while ((sleeper = pawl_bucket_find(bucket, c)) != NULL) {
 			take(bucket, c, sleeper);
 			*end = sleeper;
 			end = &sleeper->next;

@@ -49,50 +49,52 @@ static void begin_patience(struct pawl_mutex *m)
 }
 
 /* This thread wakes the head, which may be put where this thread runs, or wait for
- * another CPU although there is an idle one. Requires the bucket's lock.
+ * another CPU although there is an idle one.
  * Relaxed, here and below: hints, of which some may get lost. */
-static void note_call(struct pawl_bucket *bucket)
+static void set_waker(const struct pawl_mutex *m)
 {
+	struct pawl_filter *cell = pawl_filter_of_(m);
+
 	if (PAWL_MUTEX_SLICE == PAWL_NEVER)
 		return;
-	pawl_store_relaxed(&bucket->called, 0); /* the clock is not for unlocks */
-	pawl_store_relaxed(&bucket->caller, pawl_mutex_me_());
+	pawl_store_relaxed(&cell->woken_at, 0); /* the clock is not for unlocks */
+	pawl_store_relaxed(&cell->waker, pawl_mutex_me_());
 }
 
-/* The head is up, or another one is. */
-static void note_answer(struct pawl_bucket *bucket)
+/* The head runs, or another one does. */
+static void clear_waker(const struct pawl_mutex *m)
 {
 	if (PAWL_MUTEX_SLICE != PAWL_NEVER)
-		pawl_store_relaxed(&bucket->caller, 0); /* Relaxed: a hint */
+		pawl_store_relaxed(&pawl_filter_of_(m)->waker, 0); /* Relaxed: a hint */
 }
 
-/* What is added to who makes room: it did so in vain, and another one may try; or it is
- * that other one. After that the head has to wait for the system. */
+/* Flag bits stored in `waker`: it ceded its CPU in vain, and another thread may try; or it
+ * is that other thread. After that the head has to wait for the system. */
 enum { IN_VAIN = 1, SECOND = 2 };
 
 /* Whether m's head has been without a CPU for long enough, and waits for this thread's
- * most likely: that of who woke it; or, if that one has made room in vain, any other's. */
+ * most likely: that of its waker; or, if that one has ceded its CPU in vain, any other's. */
 static bool owes_room(struct pawl_mutex *m, uint64_t identity)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of_(m);
-	uint64_t caller, called, now;
+	struct pawl_filter *cell = pawl_filter_of_(m);
+	uint64_t waker, woken_at, now;
 
 	if (PAWL_MUTEX_SLICE == PAWL_NEVER)
 		return false;
 	/* Relaxed, here and below: hints. */
-	caller = pawl_load_relaxed(&bucket->caller);
-	if (caller != identity &&
-	    ((caller & IN_VAIN) == 0 || caller == (identity | IN_VAIN)))
+	waker = pawl_load_relaxed(&cell->waker);
+	if (waker != identity &&
+	    ((waker & IN_VAIN) == 0 || waker == (identity | IN_VAIN)))
 		return false;
 	if (!pawl_mutex_has_queue(m))
 		return false;
 	now = pawl_os_now() + 1;
-	called = pawl_load_relaxed(&bucket->called); /* Relaxed: a hint */
-	if (called == 0) {
-		called = now;
-		pawl_store_relaxed(&bucket->called, called); /* Relaxed: a hint */
+	woken_at = pawl_load_relaxed(&cell->woken_at); /* Relaxed: a hint */
+	if (woken_at == 0) {
+		woken_at = now;
+		pawl_store_relaxed(&cell->woken_at, woken_at); /* Relaxed: a hint */
 	}
-	return now - called >= PAWL_MUTEX_SLICE * pawl_wake_cost();
+	return now - woken_at >= PAWL_MUTEX_SLICE * pawl_wake_cost();
 }
 
 /* Takes the head off the queue, which owns m or is about to, and returns the next in line,
@@ -103,10 +105,10 @@ static struct pawl_sleeper *dequeue_owner(struct pawl_bucket *bucket,
 {
 	struct pawl_sleeper *next;
 
-	pawl_bucket_uncount(bucket, head);
+	pawl_sleeper_uncount(head);
 	pawl_bucket_remove(bucket, head);
-	note_answer(bucket);
-	next = pawl_bucket_find(bucket->first, m);
+	clear_waker(m);
+	next = pawl_bucket_find(bucket, m);
 	if (next != NULL)
 		begin_patience(m);
 	else
@@ -128,19 +130,19 @@ static bool is_forgotten(const struct pawl_mutex *m, const struct pawl_sleeper *
 static int nap(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns,
 	       const struct pawl_deadline *deadline)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of_(m);
+	struct pawl_bucket *bucket;
 	uint64_t until = pawl_os_now() + ns;
 	struct pawl_deadline soon = pawl_deadline_in(ns);
 	bool last = deadline != NULL && pawl_os_until(deadline) < ns;
 
-	pawl_bucket_lock(bucket);
+	bucket = pawl_bucket_lock(m);
 	/* Relaxed: stored under the lock only. */
 	if (is_forgotten(m, me)) {
 		last = deadline != NULL;
 		soon = FOR_EVER;
 		pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
 	} else if (pawl_load_relaxed(&me->state) != SLEEPER_GRANTED) {
-		pawl_bucket_uncount(bucket, me);
+		pawl_sleeper_uncount(me);
 		pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
 	}
 	pawl_bucket_unlock(bucket);
@@ -160,10 +162,10 @@ static int nap(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns,
 static int sleep_as_head(struct pawl_mutex *m, struct pawl_sleeper *me, bool patient,
 			 const struct pawl_deadline *deadline)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of_(m);
+	struct pawl_bucket *bucket;
 	bool sure;
 
-	pawl_bucket_lock(bucket);
+	bucket = pawl_bucket_lock(m);
 	/* Relaxed: stored under the lock only. */
 	if (pawl_load_relaxed(&me->state) == SLEEPER_GRANTED || is_forgotten(m, me)) {
 		pawl_bucket_unlock(bucket);
@@ -172,7 +174,7 @@ static int sleep_as_head(struct pawl_mutex *m, struct pawl_sleeper *me, bool pat
 	if (patient)
 		begin_patience(m);
 	pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
-	pawl_bucket_count(bucket, me);			/* I3 */
+	pawl_sleeper_count(me);				/* I3 */
 	pawl_bucket_unlock(bucket);
 	sure = pawl_park_fence(); /* [H] of sleep/park.c: P1 */
 	if (!sure)
@@ -186,13 +188,13 @@ static int sleep_as_head(struct pawl_mutex *m, struct pawl_sleeper *me, bool pat
  * Cancels the wait: ETIMEDOUT; 0 if the lock was granted this moment; ENOENT if this
  * waiter is in no queue.
  */
-static int cancel_wait(struct pawl_bucket *bucket, struct pawl_mutex *m,
-		       struct pawl_sleeper *me)
+static int cancel_wait(struct pawl_mutex *m, struct pawl_sleeper *me)
 {
+	struct pawl_bucket *bucket;
 	struct pawl_sleeper *next = NULL;
 	bool head, asleep = false;
 
-	pawl_bucket_lock(bucket);
+	bucket = pawl_bucket_lock(m);
 	/* Relaxed: granted under the lock that we hold. */
 	if (pawl_load_relaxed(&me->state) == SLEEPER_GRANTED) {
 		pawl_bucket_unlock(bucket);
@@ -203,18 +205,18 @@ static int cancel_wait(struct pawl_bucket *bucket, struct pawl_mutex *m,
 		return ENOENT;
 	}
 	pawl_critical_enter(); /* until the next head is woken */
-	head = pawl_bucket_find(bucket->first, m) == me;
-	pawl_bucket_uncount(bucket, me);
+	head = pawl_bucket_find(bucket, m) == me;
+	pawl_sleeper_uncount(me);
 	pawl_bucket_remove(bucket, me);
 	me->address = NULL;
 	if (head) {
 		/* We do not hold m, so nobody vouches that an unlock will see
 		 * the next head asleep: get it up. */
-		next = pawl_bucket_find(bucket->first, m);
+		next = pawl_bucket_find(bucket, m);
 		if (next != NULL) {
 			begin_patience(m);
-			note_call(bucket);
-			asleep = pawl_sleeper_tell(next, SLEEPER_WOKEN); /* [V] */
+			set_waker(m);
+			asleep = pawl_sleeper_notify(next, SLEEPER_WOKEN); /* [V] */
 		} else {
 			pawl_store_relaxed(&m->due, 0); /* Relaxed: a hint */
 		}
@@ -230,7 +232,7 @@ static int cancel_wait(struct pawl_bucket *bucket, struct pawl_mutex *m,
 static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 		   const struct pawl_deadline *deadline)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of_(m);
+	struct pawl_bucket *bucket;
 	uint64_t rest = pawl_wake_cost();
 	int naps = woken ? 0 : PAWL_MUTEX_NAPS, error;
 	enum pawl_polled polled;
@@ -238,7 +240,7 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 
 	/* Relaxed: tells others that they need not wake us; we look with [W]. */
 	if (pawl_cas_relaxed(&me->state, SLEEPER_WOKEN, SLEEPER_WAITING))
-		note_answer(bucket);
+		clear_waker(m);
 	do {
 		bool insist = naps == PAWL_MUTEX_NAPS;
 
@@ -260,15 +262,15 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 			naps++;
 		}
 		if (error == ETIMEDOUT)
-			return cancel_wait(bucket, m, me) == 0 ? 0 : ETIMEDOUT;
+			return cancel_wait(m, me) == 0 ? 0 : ETIMEDOUT;
 	} while (error != 0);
-	pawl_bucket_lock(bucket);
+	bucket = pawl_bucket_lock(m);
 	if (!is_forgotten(m, me)) {
 		next = dequeue_owner(bucket, m, me);
 		me->address = NULL;
 		if (next != NULL)
 			/* Every unlock from here on comes after us, and sees it (I3). */
-			pawl_bucket_count(bucket, next);
+			pawl_sleeper_count(next);
 	}
 	pawl_bucket_unlock(bucket);
 	return 0;
@@ -276,16 +278,16 @@ static int compete(struct pawl_mutex *m, struct pawl_sleeper *me, bool woken,
 
 bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of_(m);
+	struct pawl_bucket *bucket;
 	bool head;
 
-	pawl_bucket_lock(bucket);
+	bucket = pawl_bucket_lock(m);
 	sleeper->address = m;
 	pawl_bucket_append(bucket, sleeper);
-	head = pawl_bucket_find(bucket->first, m) == sleeper;
+	head = pawl_bucket_find(bucket, m) == sleeper;
 	if (head) {
 		begin_patience(m);
-		pawl_bucket_count(bucket, sleeper); /* I3, by I4 */
+		pawl_sleeper_count(sleeper); /* I3, by I4 */
 	}
 	pawl_bucket_unlock(bucket);
 	if (!head)
@@ -304,21 +306,21 @@ bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
  */
 static void bring_others(struct pawl_mutex *m)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of_(m);
+	struct pawl_bucket *bucket;
 	const pawl_atomic64 *asleep[BROUGHT];
 	struct pawl_sleeper *sleeper, *next;
 	int count = 0, i;
 
 	pawl_critical_enter(); /* until all are woken */
-	pawl_bucket_lock(bucket);
-	sleeper = pawl_bucket_find(bucket->first, m);
+	bucket = pawl_bucket_lock(m);
+	sleeper = pawl_bucket_find(bucket, m);
 	if (sleeper != NULL)
-		sleeper = pawl_bucket_find(sleeper->next, m);
+		sleeper = sleeper->next;
 	for (; sleeper != NULL && sleeper->taken && count < BROUGHT; sleeper = next) {
-		next = pawl_bucket_find(sleeper->next, m);
+		next = sleeper->next;
 		pawl_bucket_remove(bucket, sleeper);
 		sleeper->address = NULL;
-		if (pawl_sleeper_tell(sleeper, SLEEPER_WOKEN)) /* [V] P3 */
+		if (pawl_sleeper_notify(sleeper, SLEEPER_WOKEN)) /* [V] P3 */
 			asleep[count++] = &sleeper->state;
 	}
 	pawl_bucket_unlock(bucket);
@@ -346,14 +348,15 @@ void pawl_mutex_lock_queued(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
 static bool made_room_in_vain(struct pawl_mutex *m, struct pawl_sleeper *me,
 			      const struct pawl_sleeper *head)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of_(m);
+	struct pawl_filter *cell = pawl_filter_of_(m);
+	struct pawl_bucket *bucket;
 	struct pawl_deadline soon = pawl_deadline_in(ROOM_WAKES * pawl_wake_cost());
 	bool in_vain, first;
 
 	if (pawl_sleep(me, &soon))
 		return false;
-	pawl_bucket_lock(bucket);
-	in_vain = !is_forgotten(m, me) && pawl_bucket_find(bucket->first, m) == head;
+	bucket = pawl_bucket_lock(m);
+	in_vain = !is_forgotten(m, me) && pawl_bucket_find(bucket, m) == head;
 	/* Relaxed: told under the lock only. */
 	if (in_vain)
 		in_vain = pawl_load_relaxed(&me->state) <= SLEEPER_ASLEEP &&
@@ -363,10 +366,10 @@ static bool made_room_in_vain(struct pawl_mutex *m, struct pawl_sleeper *me,
 		me->address = NULL;
 		/* Relaxed: our own; and hints. */
 		pawl_store_relaxed(&me->state, SLEEPER_WAITING);
-		pawl_store_relaxed(&bucket->called, 1); /* long ago */
+		pawl_store_relaxed(&cell->woken_at, 1); /* long ago */
 		/* Relaxed: stored under the lock, but for 0. */
-		first = pawl_load_relaxed(&bucket->caller) == me->identity;
-		pawl_store_relaxed(&bucket->caller, first ? me->identity | IN_VAIN : 0);
+		first = pawl_load_relaxed(&cell->waker) == me->identity;
+		pawl_store_relaxed(&cell->waker, first ? me->identity | IN_VAIN : 0);
 	}
 	pawl_bucket_unlock(bucket);
 	return in_vain;
@@ -375,7 +378,8 @@ static bool made_room_in_vain(struct pawl_mutex *m, struct pawl_sleeper *me,
 int pawl_mutex_await(struct pawl_mutex *m, struct pawl_sleeper *me,
 		     const struct pawl_deadline *deadline)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of_(m);
+	struct pawl_filter *cell = pawl_filter_of_(m);
+	struct pawl_bucket *bucket;
 	struct pawl_sleeper *head;
 	enum pawl_polled outcome;
 	int tries = PAWL_MUTEX_TRIES;
@@ -390,8 +394,8 @@ int pawl_mutex_await(struct pawl_mutex *m, struct pawl_sleeper *me,
 						 pawl_wake_cost() / (queued ? 4 : 1));
 		if (outcome == PAWL_POLLED_TAKEN)
 			return 0;
-		pawl_bucket_lock(bucket);
-		head = pawl_bucket_find(bucket->first, m);
+		bucket = pawl_bucket_lock(m);
+		head = pawl_bucket_find(bucket, m);
 		/* Relaxed: only says whether it got up. */
 		called = head != NULL && pawl_load_relaxed(&head->state) == SLEEPER_WOKEN;
 		/* Who makes room does so even if m is free: the head is to take it. */
@@ -411,35 +415,26 @@ int pawl_mutex_await(struct pawl_mutex *m, struct pawl_sleeper *me,
 			begin_patience(m);
 		room &= called && deadline == NULL;
 		/* Relaxed: hints. */
-		if (room && pawl_load_relaxed(&bucket->caller) != me->identity)
-			pawl_store_relaxed(&bucket->caller, me->identity | SECOND);
+		if (room && pawl_load_relaxed(&cell->waker) != me->identity)
+			pawl_store_relaxed(&cell->waker, me->identity | SECOND);
 		pawl_bucket_unlock(bucket);
 		if (room)
 			again = made_room_in_vain(m, me, head);
 	} while (again);
 
 	if (head != NULL && !pawl_sleep(me, deadline))
-		return cancel_wait(bucket, m, me) == 0 ? 0 : ETIMEDOUT;
+		return cancel_wait(m, me) == 0 ? 0 : ETIMEDOUT;
 	return compete(m, me, head != NULL, deadline);
 }
 
 void pawl_mutex_forget(struct pawl_mutex *m)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of_(m);
-	struct pawl_sleeper *sleeper;
-
-	pawl_bucket_lock(bucket);
-	while ((sleeper = pawl_bucket_find(bucket->first, m)) != NULL) {
-		pawl_bucket_uncount(bucket, sleeper);
-		pawl_bucket_remove(bucket, sleeper);
-		sleeper->address = NULL;
-	}
-	pawl_bucket_unlock(bucket);
+	pawl_park_drop(m, m);
 }
 
 int pawl_mutex_leave_queue(struct pawl_sleeper *me)
 {
-	return cancel_wait(pawl_bucket_of_(me->mutex), me->mutex, me);
+	return cancel_wait(me->mutex, me);
 }
 
 /* A jump out of the wait. If this thread has just taken m itself, it keeps it, as if the
@@ -479,12 +474,12 @@ int pawl_mutex_lock_until_(struct pawl_mutex *m, int clock, const struct timespe
  * apart, or every unlock that only counts would save the registers that this one needs. */
 static __attribute__((noinline)) bool grant(struct pawl_mutex *m)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of_(m);
+	struct pawl_bucket *bucket;
 	struct pawl_sleeper *head, *next;
 	bool asleep, next_asleep = false;
 
-	pawl_bucket_lock(bucket);
-	head = pawl_bucket_find(bucket->first, m);
+	bucket = pawl_bucket_lock(m);
+	head = pawl_bucket_find(bucket, m);
 	if (head == NULL) {			/* it gave up in the meantime */
 		pawl_store_relaxed(&m->due, 0); /* Relaxed: we hold m */
 		pawl_bucket_unlock(bucket);
@@ -495,12 +490,12 @@ static __attribute__((noinline)) bool grant(struct pawl_mutex *m)
 	pawl_critical_enter(); /* until both are woken */
 	next = dequeue_owner(bucket, m, head);
 	if (next != NULL) {
-		note_call(bucket);
-		next_asleep = pawl_sleeper_tell(next, SLEEPER_WOKEN); /* [V] P3 */
+		set_waker(m);
+		next_asleep = pawl_sleeper_notify(next, SLEEPER_WOKEN); /* [V] P3 */
 	}
 	/* Relaxed: the head learns it by [V], all others by [R]. */
 	pawl_store_relaxed(&m->word, head->identity);
-	asleep = pawl_sleeper_tell(head, SLEEPER_GRANTED); /* [V] P3 */
+	asleep = pawl_sleeper_notify(head, SLEEPER_GRANTED); /* [V] P3 */
 	pawl_bucket_unlock(bucket);
 	if (asleep)
 		pawl_os_wake(&head->state);
@@ -549,19 +544,19 @@ void pawl_mutex_unlock_slow_(struct pawl_mutex *m)
 /* After an unlock that found somebody counted: wakes the head if it sleeps. */
 void pawl_mutex_wake_(const struct pawl_mutex *m)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of_(m);
+	struct pawl_bucket *bucket;
 	struct pawl_sleeper *head;
 	bool asleep = false;
 
-	if (!pawl_parked_really(bucket))
+	if (!pawl_parked_really(m))
 		return;
 	pawl_critical_enter(); /* until the head is woken */
-	pawl_bucket_lock(bucket);
-	head = pawl_bucket_find(bucket->first, m);
+	bucket = pawl_bucket_lock(m);
+	head = pawl_bucket_find(bucket, m);
 	if (head != NULL && head->counted) {
-		pawl_bucket_uncount(bucket, head);
-		note_call(bucket);
-		asleep = pawl_sleeper_tell(head, SLEEPER_WOKEN); /* [V] P3 */
+		pawl_sleeper_uncount(head);
+		set_waker(m);
+		asleep = pawl_sleeper_notify(head, SLEEPER_WOKEN); /* [V] P3 */
 	}
 	pawl_bucket_unlock(bucket);
 	if (asleep)

@@ -357,16 +357,16 @@ static bool poll(struct pawl_rwlock *l, uint64_t ns, bool *stalled)
 /* Leaves the line; true if somebody has counted us in before. */
 static bool leave_line(struct pawl_rwlock *l, struct pawl_sleeper *me)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of_(&l->gate);
+	struct pawl_bucket *bucket;
 	bool granted;
 
-	pawl_bucket_lock(bucket);
+	bucket = pawl_bucket_lock(&l->gate);
 	/* Relaxed: granted under the lock that we hold. */
 	granted = pawl_load_relaxed(&me->state) == SLEEPER_GRANTED;
 	if (!granted && !is_dropped(me)) {
-		pawl_bucket_uncount(bucket, me);
+		pawl_sleeper_uncount(me);
 		pawl_bucket_remove(bucket, me);
-		if (pawl_bucket_find(bucket->first, line_of(l)) == NULL)
+		if (pawl_bucket_find(bucket, line_of(l)) == NULL)
 			/* Relaxed: this bit is the bucket's lock's. */
 			pawl_fetch_add_relaxed(&l->word, -(uint64_t)PAWL_RWLOCK_WAITING);
 		me->address = NULL;
@@ -386,12 +386,13 @@ static void abandon(struct pawl_sleeper *me)
 
 static void join_line(struct pawl_rwlock *l, struct pawl_sleeper *me)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of_(&l->gate);
+	struct pawl_bucket *bucket;
 
-	pawl_bucket_lock(bucket);
+	bucket = pawl_bucket_lock(&l->gate);
+	me->key = &l->gate;
 	me->address = line_of(l);
 	pawl_bucket_append(bucket, me);
-	pawl_bucket_count(bucket, me); /* I7 */
+	pawl_sleeper_count(me); /* I7 */
 	/* Relaxed: this bit is the bucket's lock's; a writer may see it late. */
 	if ((pawl_load_relaxed(&l->word) & PAWL_RWLOCK_WAITING) == 0)
 		pawl_fetch_add_relaxed(&l->word, PAWL_RWLOCK_WAITING); /* I6 */

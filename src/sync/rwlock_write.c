@@ -68,16 +68,17 @@ static void put_back(struct pawl_rwlock *l, uint64_t what)
 /* A writer no longer waits for readers. False if it was dropped: *l is a new lock. */
 static bool stop_waiting(struct pawl_rwlock *l, struct pawl_sleeper *me)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of_(l);
+	struct pawl_bucket *bucket;
 	bool dropped;
 
-	pawl_bucket_lock(bucket);
+	bucket = pawl_bucket_lock(l);
 	dropped = is_dropped(me);
 	if (!dropped) {
-		pawl_bucket_uncount(bucket, me);
+		pawl_sleeper_uncount(me);
 		pawl_bucket_remove(bucket, me);
 		me->address = NULL;
 	}
+	me->key = NULL; /* it may wait for the gate next */
 	pawl_bucket_unlock(bucket);
 	return !dropped;
 }
@@ -89,7 +90,7 @@ static bool stop_waiting(struct pawl_rwlock *l, struct pawl_sleeper *me)
 static int await_other(struct pawl_rwlock *l, const pawl_atomic64 *w, uint64_t seen,
 		       struct pawl_sleeper *me, const struct pawl_deadline *deadline)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of_(l);
+	struct pawl_bucket *bucket;
 	struct pawl_spin spin;
 	bool sure, late = false;
 
@@ -100,11 +101,12 @@ static int await_other(struct pawl_rwlock *l, const pawl_atomic64 *w, uint64_t s
 	 * line until then. */
 	if (pawl_spin_look(&spin, w) != seen || pawl_spin_change(&spin, w, seen))
 		return 0;
-	pawl_bucket_lock(bucket);
+	bucket = pawl_bucket_lock(l);
+	me->key = l;
 	me->address = drain_of(l);
 	pawl_store_relaxed(&me->state, SLEEPER_WAITING); /* Relaxed: in no queue yet */
 	pawl_bucket_append(bucket, me);
-	pawl_bucket_count(bucket, me);
+	pawl_sleeper_count(me);
 	pawl_bucket_unlock(bucket);
 	sure = pawl_park_fence(); /* [H] of sleep/park.c: P1 */
 	/* Relaxed: P1; the caller looks again, with the order it needs. */
@@ -256,18 +258,19 @@ static int drain_or_leave(struct pawl_rwlock *l, struct pawl_sleeper *me,
 	return error;
 }
 
-/* Wakes all that wait at that address in a bucket. */
-static void wake_all(struct pawl_bucket *bucket, const volatile void *whom)
+/* Wakes all threads that wait at that address, under that key. */
+static void wake_all(const volatile void *key, const volatile void *address)
 {
+	struct pawl_bucket *bucket;
 	struct pawl_sleeper *sleeper;
 
-	if (!pawl_parked_really(bucket))
+	if (!pawl_parked_really(key))
 		return;
-	pawl_bucket_lock(bucket);
-	/* Who is woken stays in the list until it has this lock. */
-	for (sleeper = pawl_bucket_find(bucket->first, whom); sleeper != NULL;
-	     sleeper = pawl_bucket_find(sleeper->next, whom))
-		if (pawl_sleeper_tell(sleeper, SLEEPER_WOKEN)) /* [V] P3 */
+	bucket = pawl_bucket_lock(key);
+	/* A woken thread stays in the queue until it has this lock. */
+	for (sleeper = pawl_bucket_find(bucket, address); sleeper != NULL;
+	     sleeper = sleeper->next)
+		if (pawl_sleeper_notify(sleeper, SLEEPER_WOKEN)) /* [V] P3 */
 			pawl_os_wake(&sleeper->state);
 	pawl_bucket_unlock(bucket);
 }
@@ -276,7 +279,7 @@ static void wake_all(struct pawl_bucket *bucket, const volatile void *whom)
  * reader that has the gate, and nothing else tells them so. */
 static void wake_line(const struct pawl_rwlock *l)
 {
-	wake_all(pawl_bucket_of_(&l->gate), line_of(l));
+	wake_all(&l->gate, line_of(l));
 }
 
 /* A jump out of the wait: of the queue for the gate, or, with the gate, of the wait for
@@ -306,7 +309,7 @@ static void abandon(struct pawl_sleeper *me)
 static void begin_write(struct pawl_rwlock *l, struct pawl_sleeper *me)
 {
 	pawl_store_relaxed(&me->state, SLEEPER_WAITING); /* Relaxed: our own yet */
-	me->address = NULL;
+	me->address = me->key = NULL;
 	me->counted = false;
 	me->taken = false;
 	me->since = 0;
@@ -402,24 +405,24 @@ int pawl_rwlock_write_until_(struct pawl_rwlock *l, int clock,
 
 void pawl_rwlock_let_in_(struct pawl_rwlock *l)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of_(&l->gate);
+	struct pawl_bucket *bucket = pawl_bucket_lock(&l->gate);
 	struct pawl_sleeper *sleeper, *next;
 	uint64_t count = 0;
 
-	pawl_bucket_lock(bucket);
-	for (sleeper = bucket->first; sleeper != NULL; sleeper = sleeper->next)
-		count += sleeper->address == line_of(l);
+	for (sleeper = pawl_bucket_find(bucket, line_of(l)); sleeper != NULL;
+	     sleeper = sleeper->next)
+		count++;
 	/* Relaxed: the bit is the bucket's lock's; each learns it by [V], writers by
 	 * [U]. In the child of a fork it may be set for nobody. */
 	if ((pawl_load_relaxed(&l->word) & PAWL_RWLOCK_WAITING) != 0)
 		pawl_fetch_add_relaxed(&l->word,
 				       count * PAWL_RWLOCK_READER - PAWL_RWLOCK_WAITING);
-	for (sleeper = pawl_bucket_find(bucket->first, line_of(l)); sleeper != NULL;
+	for (sleeper = pawl_bucket_find(bucket, line_of(l)); sleeper != NULL;
 	     sleeper = next) {
-		next = pawl_bucket_find(sleeper->next, line_of(l));
-		pawl_bucket_uncount(bucket, sleeper);
+		next = sleeper->next;
+		pawl_sleeper_uncount(sleeper);
 		pawl_bucket_remove(bucket, sleeper);
-		if (pawl_sleeper_tell(sleeper, SLEEPER_GRANTED)) /* [V] P3 */
+		if (pawl_sleeper_notify(sleeper, SLEEPER_GRANTED)) /* [V] P3 */
 			pawl_os_wake(&sleeper->state);
 	}
 	pawl_bucket_unlock(bucket);
@@ -451,31 +454,18 @@ void pawl_rwlock_write_end_(struct pawl_rwlock *l)
 
 void pawl_rwlock_wake_writer_(const struct pawl_rwlock *l)
 {
-	wake_all(pawl_bucket_of_(l), drain_of(l));
+	wake_all(l, drain_of(l));
 }
 
 void pawl_rwlock_wake_gate_(const struct pawl_rwlock *l)
 {
 	pawl_mutex_wake_(&l->gate);
-	wake_all(pawl_bucket_of_(&l->gate), line_of(l));
-}
-
-static void drop(struct pawl_bucket *bucket, const volatile void *address)
-{
-	struct pawl_sleeper *sleeper;
-
-	pawl_bucket_lock(bucket);
-	while ((sleeper = pawl_bucket_find(bucket->first, address)) != NULL) {
-		pawl_bucket_uncount(bucket, sleeper);
-		pawl_bucket_remove(bucket, sleeper);
-		sleeper->address = NULL;
-	}
-	pawl_bucket_unlock(bucket);
+	wake_all(&l->gate, line_of(l));
 }
 
 void pawl_rwlock_drop_waiters(struct pawl_rwlock *l)
 {
 	pawl_mutex_forget(&l->gate);
-	drop(pawl_bucket_of_(&l->gate), line_of(l));
-	drop(pawl_bucket_of_(l), drain_of(l));
+	pawl_park_drop(&l->gate, line_of(l));
+	pawl_park_drop(l, drain_of(l));
 }

@@ -48,7 +48,7 @@ static inline struct pawl_rwlock *lock_of(const volatile void *place, size_t off
 bool pawl_rwlock_doze(uint64_t ns, const struct pawl_deadline *deadline);
 
 /*
- * One sleep of a thread that is counted in its bucket, and has looked since; `sure`:
+ * One sleep of a thread that is counted in its cell, and has looked since; `sure`:
  * who would wake it sees that. False if it is late.
  */
 bool pawl_rwlock_sleep(struct pawl_sleeper *me, bool sure,

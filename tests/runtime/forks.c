@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "harness/harness.h"
 #include "harness/hang.h"
+#include "sleep/parking.h"
 
 #include <pawl/cond.h>
 #include <pawl/counter.h>
@@ -100,11 +101,13 @@ static bool every_bucket_works(void)
 
 	for (i = 0; i < MUTEXES; i++) {
 		struct timespec now = in_ms(CLOCK_MONOTONIC, 0);
-		ptrdiff_t bucket = pawl_bucket_of_(&mutexes[i]) - pawl_buckets_;
+		struct pawl_bucket *bucket = pawl_bucket_lock(&mutexes[i]);
+		ptrdiff_t number = bucket - pawl_process_parking->first.buckets;
 
-		if (tried[bucket])
+		pawl_bucket_unlock(bucket);
+		if (tried[number])
 			continue;
-		tried[bucket] = true;
+		tried[number] = true;
 		pawl_mutex_lock(&mutexes[i]);
 		if (pawl_mutex_timedlock(&mutexes[i], CLOCK_MONOTONIC, &now) != ETIMEDOUT)
 			return false;

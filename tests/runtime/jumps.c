@@ -27,11 +27,9 @@ static __thread jmp_buf way_out;
 
 static bool is_queued(void)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of_(&mutex);
-	bool found;
+	struct pawl_bucket *bucket = pawl_bucket_lock(&mutex);
+	bool found = pawl_bucket_find(bucket, &mutex) != NULL;
 
-	pawl_bucket_lock(bucket);
-	found = pawl_bucket_find(bucket->first, &mutex) != NULL;
 	pawl_bucket_unlock(bucket);
 	return found;
 }
@@ -206,22 +204,23 @@ static void a_reader_in_line_leaves_it(void **state)
 static void a_jump_out_of_a_critical_section_ends_the_process(void **state)
 {
 	int status;
+	struct pawl_bucket *bucket;
 	pid_t child = fork();
 
 	(void)state;
 	if (child == 0) {
 		close(STDERR_FILENO);
 		signal(SIGABRT, SIG_DFL);
-		pawl_bucket_lock(pawl_bucket_of_(&mutex));
+		pawl_bucket_lock(&mutex);
 		pawl_jump_leaves(no_frame, NULL);
 		pawl_jump_leaves(every_frame, NULL);
 		_exit(0);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
-	pawl_bucket_lock(pawl_bucket_of_(&mutex));
+	bucket = pawl_bucket_lock(&mutex);
 	assert_true(pawl_jump_matters());
-	pawl_bucket_unlock(pawl_bucket_of_(&mutex));
+	pawl_bucket_unlock(bucket);
 	assert_false(pawl_jump_matters());
 }
 

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "harness/child.h"
 #include "harness/harness.h"
+#include "sleep/parking.h"
 
 #include <pawl/cond.h>
 
@@ -25,8 +26,8 @@ static void assert_clean(struct pawl_mutex *m)
 	int i;
 
 	assert_int_equal(pawl_load_acquire(&m->word), 0);
-	assert_int_equal(pawl_load_acquire(&pawl_bucket_of_(m)->wanted), 0);
-	assert_null(pawl_bucket_of_(m)->first);
+	assert_int_equal(pawl_load_acquire(&pawl_filter_of_(m)->wanted), 0);
+	assert_false(pawl_may_be_parked(m));
 	for (i = 0; i < PAWL_MUTEX_BYPASS && pawl_load_acquire(&m->due) != 0; i++) {
 		assert_true(pawl_mutex_trylock(m));
 		pawl_mutex_unlock(m);
@@ -225,10 +226,8 @@ static void *queue_once(void *argument)
 
 static int queued(const void *address)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of_(address);
-
 	/* Relaxed: a look from outside, by and by. */
-	return pawl_load_relaxed(&bucket->wanted) > 0;
+	return pawl_load_relaxed(&pawl_filter_of_(address)->wanted) > 0;
 }
 
 static void the_head_sleeps_and_is_counted(void **state)
@@ -357,7 +356,7 @@ static int contend(void)
 	for (i = 0; i < COUNT_OF(threads); i++)
 		pthread_join(threads[i], NULL);
 	/* Nobody is counted any more, but for the one that makes wakers look. */
-	if (pawl_load_relaxed(&pawl_bucket_of_(&contest.m)->wanted) > 1)
+	if (pawl_load_relaxed(&pawl_filter_of_(&contest.m)->wanted) > 1)
 		return 2;
 	return contest.total + (long)pawl_load_relaxed(&contest.late) !=
 	       (long)COUNT_OF(threads) * contest.rounds;

@@ -5,6 +5,7 @@
  * table as if nobody had ever slept.
  */
 #include "../harness/hang.h"
+#include "sleep/parking.h"
 
 #include <pawl/ttas.h>
 
@@ -24,7 +25,6 @@ static void *wait_for_it(void *unused)
 
 int main(void)
 {
-	struct pawl_bucket *bucket = pawl_bucket_of_(&lock);
 	pthread_t sleeper;
 	int status = 1;
 	pid_t child;
@@ -34,11 +34,11 @@ int main(void)
 	if (pthread_create(&sleeper, NULL, wait_for_it, NULL) != 0)
 		return 2;
 	/* Relaxed: it comes by and by. */
-	while (pawl_load_relaxed(&bucket->wanted) == 0)
+	while (pawl_load_relaxed(&pawl_filter_of_(&lock)->wanted) == 0)
 		sched_yield();
 	child = fork();
 	if (child == 0) {
-		if (bucket->first != NULL)
+		if (pawl_may_be_parked(&lock))
 			_exit(1);
 		pawl_ttas_unlock_as_(&lock, PAWL_PARK);
 		wait_for_it(NULL);

@@ -287,7 +287,7 @@ static void a_queued_reader_is_let_in_by_the_writer_that_leaves(void **state)
 	for (i = 0; i < READERS; i++)
 		assert_int_equal(pthread_create(&readers[i], NULL, line_reader, &q), 0);
 	/* All in line, by the count of the parking table. */
-	while (pawl_load_acquire(&pawl_bucket_of_(&q.l.gate)->wanted) <
+	while (pawl_load_acquire(&pawl_filter_of_(&q.l.gate)->wanted) <
 	       READERS + (membarrier_works() ? 0 : 1))
 		breathe();
 	/* Another writer waits for the gate: it must come after all of them. */
@@ -438,11 +438,11 @@ static void a_new_lock_drops_the_waiters_of_the_old_one(void **state)
 			assert_int_equal(
 				pthread_create(&thread, NULL, wait_and_be_dropped, &d),
 				0);
-			while (pawl_load_acquire(&pawl_bucket_of_(place)->wanted) == none)
+			while (pawl_load_acquire(&pawl_filter_of_(place)->wanted) == none)
 				breathe();
 			pawl_rwlock_forget(&d.l, true);
 			assert_int_equal(
-				pawl_load_acquire(&pawl_bucket_of_(place)->wanted), none);
+				pawl_load_acquire(&pawl_filter_of_(place)->wanted), none);
 			d.l = (struct pawl_rwlock)PAWL_RWLOCK_INIT;
 			pthread_join(thread, NULL);
 			/* Late, or in the new lock, which was free. */

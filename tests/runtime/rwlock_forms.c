@@ -2,6 +2,7 @@
 #include "rwlock_forms.h"
 
 #include "harness/harness.h"
+#include "sleep/parking.h"
 
 extern uint64_t pawl_light_fence_full_;
 
@@ -48,8 +49,8 @@ void assert_free(struct pawl_rwlock *l)
 			     ~(uint64_t)PAWL_RWLOCK_MARKS) != pawl_address(l));
 	assert_int_equal(word_of(l) & ~hints, 0);
 	assert_int_equal(pawl_load_acquire(&l->gate.word), 0);
-	assert_null(pawl_bucket_of_(l)->first);
-	assert_null(pawl_bucket_of_(&l->gate)->first);
+	assert_false(pawl_may_be_parked(l));
+	assert_false(pawl_may_be_parked(&l->gate));
 	assert_true(pawl_rwlock_write_trylock(l));
 	pawl_rwlock_write_unlock(l);
 	assert_true(pawl_rwlock_read_trylock(l));

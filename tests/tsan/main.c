@@ -80,12 +80,12 @@ void await_step(int n)
 
 void await_parked(void)
 {
-	struct pawl_bucket *buckets;
+	struct pawl_filter *filter;
 	size_t i;
 
-	pawl_raw_find(pawl_buckets_, buckets);
-	for (i = 0;; i = (i + 1) % (1 << PAWL_BUCKET_BITS)) {
-		if (pawl_load_relaxed(&buckets[i].wanted) != 0)
+	pawl_raw_find(pawl_filter_, filter);
+	for (i = 0;; i = (i + 1) % (1 << PAWL_FILTER_BITS)) {
+		if (pawl_load_relaxed(&filter[i].wanted) != 0)
 			return;
 		if (i == 0)
 			sched_yield();

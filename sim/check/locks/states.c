@@ -14,13 +14,16 @@ OUTSIDE static bool is_mutex(const struct lock_type *type)
 	return strcmp(type->name, "mutex") == 0;
 }
 
-/* By which the mutex sleeps. */
-static struct pawl_bucket *table = pawl_buckets_;
+/* By which the mutex sleeps, if not by pawl_process_parking. */
+static struct pawl_parking *loaded_parking;
+static struct pawl_filter *filter = pawl_filter_;
 static void (*forget)(void) = pawl_park_forget;
 
-void scenario_parks_in(struct pawl_bucket *its_table, void (*its_forget)(void))
+void scenario_parks_in(struct pawl_parking *its_parking, struct pawl_filter *its_filter,
+		       void (*its_forget)(void))
 {
-	table = its_table;
+	loaded_parking = its_parking;
+	filter = its_filter;
 	forget = its_forget;
 }
 
@@ -34,7 +37,9 @@ static struct world {
 static void set_up(void *argument)
 {
 	(void)argument;
-	world = states_allocate(sizeof(*world), table);
+	world = states_allocate(sizeof(*world), loaded_parking != NULL
+							? loaded_parking
+							: pawl_process_parking);
 	world->section.holder = NOBODY;
 	cores_label(&world->mutex.word, sizeof(uint64_t), "mutex", NULL);
 	cores_label(&world->mutex.due, sizeof(uint64_t), "due", NULL);
@@ -74,9 +79,9 @@ static const char *const room_sights[] = {
 /* A look, of who is inside, at what others do. */
 OUTSIDE static void look_around(void)
 {
-	ptrdiff_t place = pawl_bucket_of_(&world->mutex) - pawl_buckets_;
+	ptrdiff_t place = pawl_filter_of_(&world->mutex) - pawl_filter_;
 
-	if (table[place].caller.raw % 2 != 0)
+	if (filter[place].waker.raw % 2 != 0)
 		scenario_saw(1 << SAW_ROOM_IN_VAIN);
 }
 

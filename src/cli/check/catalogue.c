@@ -37,7 +37,8 @@ void catalogue_load(const char *path)
 {
 	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	const struct lock_type *loaded;
-	struct pawl_bucket *table;
+	struct pawl_parking **parking;
+	struct pawl_filter *filter;
 	void (*forget)(void);
 
 	if (library == NULL)
@@ -46,10 +47,11 @@ void catalogue_load(const char *path)
 	if (loaded == NULL)
 		refuse("--load: '%s' holds no locks; build it with sim/build-lock.sh",
 		       path);
-	table = dlsym(library, "sim_buckets");
+	parking = dlsym(library, "sim_process_parking");
+	filter = dlsym(library, "sim_filter");
 	*(void **)&forget = dlsym(library, "sim_park_forget");
-	if (table != NULL && forget != NULL)
-		scenario_parks_in(table, forget);
+	if (parking != NULL && filter != NULL && forget != NULL)
+		scenario_parks_in(*parking, filter, forget);
 	loaded_from = path;
 	loaded_scenarios = dlsym(library, "sim_loaded_scenarios");
 	type_count = 0;

@@ -9,8 +9,14 @@
 
 #include <pawl/backend/arch.h>
 
-/* log2 of the parking table's size */
+/* log2 of the number of cells of the parking filter, and of buckets of the first table */
+#define PAWL_FILTER_BITS 8
 #define PAWL_BUCKET_BITS 8
+/* Whether the table changes, and how many addresses may share a bucket before it grows. */
+#define PAWL_PARK_GROWS 1
+#define PAWL_PARK_CROWD 4
+/* The multiplier of the table's hash, or 0: the system's. */
+#define PAWL_PARK_SEED 0
 
 /* Whether anybody sleeps in it: not where `pawl check --program` plays the threads. */
 #ifdef PAWL_PLAYED

@@ -8,8 +8,13 @@
 
 #include <pawl/backend/names.h>
 
-/* log2 of the parking table's size: collisions must happen */
-#define PAWL_BUCKET_BITS  1
+/* log2 of the parking table's and its filter's size: collisions must happen */
+#define PAWL_FILTER_BITS 1
+#define PAWL_BUCKET_BITS 1
+#define PAWL_PARK_GROWS	 (sim_park_crowd != 0)
+#define PAWL_PARK_CROWD	 sim_park_crowd
+/* So that what shares a cell shares a bucket. */
+#define PAWL_PARK_SEED	  1
 #define PAWL_PARKS	  1
 #define PAWL_THREAD_ALIGN 64
 

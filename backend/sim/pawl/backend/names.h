@@ -20,7 +20,8 @@
 #define pawl_node_free_		 sim_node_free
 #define pawl_thread_exit_	 sim_thread_exit
 #define pawl_die_		 sim_die
-#define pawl_buckets_		 sim_buckets
+#define pawl_filter_		 sim_filter
+#define pawl_process_parking	 sim_process_parking
 #define pawl_park_		 sim_park
 #define pawl_unpark_		 sim_unpark
 #define pawl_guard_lock		 sim_guard_lock
@@ -31,8 +32,9 @@
 #define pawl_bucket_find	 sim_bucket_find
 #define pawl_bucket_append	 sim_bucket_append
 #define pawl_bucket_remove	 sim_bucket_remove
-#define pawl_bucket_count	 sim_bucket_count
-#define pawl_bucket_uncount	 sim_bucket_uncount
+#define pawl_may_be_parked	 sim_may_be_parked
+#define pawl_sleeper_count	 sim_sleeper_count
+#define pawl_sleeper_uncount	 sim_sleeper_uncount
 #define pawl_parked_really	 sim_parked_really
 #define pawl_park_fence		 sim_park_fence
 #define pawl_sleep		 sim_sleeper_sleep
@@ -55,6 +57,7 @@
 #define pawl_os_likely_cpus	 sim_os_likely_cpus
 #define pawl_os_wake		 sim_os_wake
 #define pawl_os_now		 sim_os_now
+#define pawl_os_seed		 sim_os_seed
 #define pawl_os_cpus		 sim_os_cpus
 #define pawl_costs		 sim_costs
 #define pawl_mutex_enqueue	 sim_mutex_enqueue
@@ -64,6 +67,7 @@
 #define pawl_jump_matters	 sim_jump_matters
 #define pawl_mutex_lock_queued	 sim_mutex_lock_queued
 #define pawl_deadline_at	 sim_deadline_at
+#define pawl_park_drop		 sim_park_drop
 #define pawl_park_forget	 sim_park_forget
 #define pawl_cond_wait_slow_	 sim_cond_wait_slow
 #define pawl_cond_wait_until_	 sim_cond_wait_until
@@ -71,7 +75,7 @@
 #define pawl_cond_enroll	 sim_cond_enroll
 #define pawl_cond_withdraw	 sim_cond_withdraw
 #define pawl_cond_sleep		 sim_cond_sleep
-#define pawl_sleeper_tell	 sim_sleeper_tell
+#define pawl_sleeper_notify	 sim_sleeper_notify
 #define pawl_lease_acquire_slow_ sim_lease_acquire_slow
 #define pawl_lease_nested_	 sim_lease_nested
 #define pawl_lease_lost_	 sim_lease_lost
