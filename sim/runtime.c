@@ -299,6 +299,12 @@ bool pawl_os_is_mapped(const volatile void *address)
 	return address != NULL;
 }
 
+bool pawl_os_part_forked(enum pawl_part part)
+{
+	(void)part;
+	return true;
+}
+
 /* The same every time. */
 uint64_t pawl_os_seed(void)
 {
@@ -306,6 +312,17 @@ uint64_t pawl_os_seed(void)
 }
 
 bool sim_no_memory;
+
+/* The parking is there from the start; the supply of hapax values is for the scenarios
+ * that include it. */
+void *pawl_os_part(enum pawl_part part, size_t bytes)
+{
+	static __attribute__((aligned(128))) char memory[1 << 14];
+
+	if (part == PAWL_PART_PARKING)
+		return pawl_process_parking;
+	return bytes <= sizeof(memory) ? memory : NULL;
+}
 
 void *pawl_os_reserve(size_t size)
 {

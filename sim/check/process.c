@@ -182,7 +182,7 @@ const struct glibc *glibc_here(void)
 /* A new process. */
 OUTSIDE static void begin(void)
 {
-	__builtin_memset(lanes, 0, sizeof(lanes));
+	__builtin_memset(find_lanes(), 0, LANES * sizeof(struct lane));
 	__builtin_memset(homes, 0, sizeof(homes));
 	__builtin_memset(&store, 0, sizeof(store));
 	__builtin_memset(services, 0, sizeof(services));
@@ -249,7 +249,7 @@ static const uint64_t lane_size = (UINT64_MAX >> 1) / LANES;
 static void blocks_thread(void *argument, int thread)
 {
 	(void)argument;
-	found(thread, &lanes[0].used, lane_size - 1);
+	found(thread, &find_lanes()[0].used, lane_size - 1);
 	if (thread == 0) {
 		if (pawl_hapax_supply(PAWL_LANES_ONE, 0) != EINVAL ||
 		    pawl_hapax_supply(PAWL_LANES_RANDOM + 1, 1) != EINVAL)
@@ -277,7 +277,7 @@ static void exhausted_thread(void *argument, int thread)
 
 	(void)argument;
 	for (i = 0; i < LANES; i++)
-		sim_store(&lanes[i].used.raw, lane_size, SIM_RELAXED);
+		sim_store(&find_lanes()[i].used.raw, lane_size, SIM_RELAXED);
 	if (_setjmp(ends[thread]) == 0)
 		get(thread, pawl_hapax_block_());
 }

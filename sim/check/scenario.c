@@ -21,6 +21,7 @@ const struct checked_object checked_objects[] = {
 	{&guard_types[0], guard_scenarios},
 	{&park_types[0], park_scenarios},
 	{&process_types[0], process_scenarios},
+	{&copies_types[0], copies_scenarios},
 	{&reads_types[0], reads_scenarios},
 	{&scoped_types[0], scoped_scenarios},
 	{&interposer_types[0], interposer_scenarios},

@@ -96,6 +96,8 @@ extern const struct lock_type fence_types[];
 extern const struct scenario fence_scenarios[];
 extern const struct lock_type guard_types[];
 extern const struct scenario guard_scenarios[];
+extern const struct lock_type copies_types[];
+extern const struct scenario copies_scenarios[];
 extern const struct lock_type park_types[];
 extern const struct scenario park_scenarios[];
 extern const struct lock_type mode_types[];

@@ -31,6 +31,8 @@ const char pawl_life[] = "fork, thread exit, unload";
  */
 #define IF_LINKED(function) extern __typeof__(function) function __attribute__((weak))
 IF_LINKED(pawl_fence_forget);
+IF_LINKED(pawl_park_join);
+IF_LINKED(pawl_park_leave);
 IF_LINKED(pawl_park_forget);
 IF_LINKED(pawl_hapax_forget_);
 IF_LINKED(pawl_reads_forget);
@@ -69,7 +71,8 @@ static const struct subsystem {
 	void (*unload)(void);			/* of the library */
 } subsystems[] = {
 	{"fences", .child = pawl_fence_forget},
-	{"parking table", .child = pawl_park_forget},
+	{"parts of the process", .before = pawl_os_parts_fork},
+	{"parking table", .child = pawl_park_forget, .unload = pawl_park_leave},
 	{"hapax values", .child = draw_anew},
 	{"hapax waiters", .child = pawl_hapax_forget_},
 	{"nodes", .child = pawl_nodes_forget},
@@ -230,6 +233,9 @@ void pawl_at_thread_exit_native_(void)
 enum { BEFORE_OTHERS = 101 };
 __attribute__((constructor(BEFORE_OTHERS))) static void load(void)
 {
+	pawl_os_meet_copies();
+	if (pawl_park_join != NULL)
+		pawl_park_join();
 	pawl_life_make_key();
 	pawl_life_watch_forks();
 }

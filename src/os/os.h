@@ -134,6 +134,23 @@ size_t pawl_os_discard(void *start, size_t bytes);
 /* Makes it zero, and gives whole pages back, however many there are. */
 void pawl_os_clear(void *start, size_t bytes);
 
+/*
+ * Memory that the process has once, however many copies of this library it has loaded: a
+ * part for each layer that needs one. Zeros at first, and never given back. All copies
+ * that a process loads ask for the same number of bytes, or the later one ends the process
+ * with a sentence (protocol.h). The first call may wait for the loader's list of objects.
+ */
+enum pawl_part { PAWL_PART_PARKING, PAWL_PART_HAPAX, PAWL_PARTS };
+void *pawl_os_part(enum pawl_part part, size_t bytes);
+
+/* When this copy is loaded: ends the process if it does not fit to the others. */
+void pawl_os_meet_copies(void);
+
+/* Before a fork; and in the child: true for the first copy that asks about this part, which
+ * has to put it in order. Later copies find what the child has done with it since. */
+void pawl_os_parts_fork(void);
+bool pawl_os_part_forked(enum pawl_part part);
+
 /* Nanoseconds until the deadline, at most an hour's; 0 if it has come. */
 uint64_t pawl_os_until(const struct pawl_deadline *deadline);
 

@@ -14,10 +14,11 @@
  *
  * Order: [H] pairs with [L] of pawl/park.h: P1, the sleeper's fence and the waker's.
  * Where the system has no heavy fence, [H] pairs with [F], which every waker then
- * passes: its look at the filter is always too high by one. [N] pairs with [M]: a
- * thread that finds the bias knows that it is in all cells, and since when. [V] pairs
- * with [W]: a woken thread sees what was done before, such as the section of a mutex
- * that it was granted. [T] pairs with [U]: a thread that finds a table finds it filled.
+ * passes: its look at the filter is always too high by one. [M] pairs with [N] of
+ * sleep/copies.c: a thread that finds the bias knows that it is in all cells, and since
+ * when. [V] pairs with [W]: a woken thread sees what was done before, such as the section
+ * of a mutex that it was granted. [T] pairs with [X] of sleep/parking.h: a thread that
+ * finds a table finds it filled.
  */
 #include "sleep/parking.h"
 
@@ -32,19 +33,6 @@ enum { PARK_LOOK_NS = 20 * 1000 * 1000 };
 /* log2 of the most buckets. */
 enum { MOST_BITS = 20 };
 
-__attribute__((used)) struct pawl_filter pawl_filter_[1 << PAWL_FILTER_BITS];
-
-static struct pawl_bucket first_buckets[1 << PAWL_BUCKET_BITS];
-
-/* Without a seed from the back end the first use chooses one. */
-static struct pawl_parking own_parking = {
-	.table = {PAWL_PARK_SEED != 0 ? (uintptr_t)&own_parking.first : 0},
-	.first = {.multiplier = PAWL_PARK_SEED,
-		  .bits = PAWL_BUCKET_BITS,
-		  .buckets = first_buckets},
-};
-struct pawl_parking *pawl_process_parking = &own_parking;
-
 /*
  * fence_bias is what a cell's `wanted` is while no thread sleeps: 1 where every waker
  * must pass a full fence, for want of a heavy one. It becomes 1 when that is true of all
@@ -54,48 +42,32 @@ struct pawl_parking *pawl_process_parking = &own_parking;
 /* By then the store of a waker that looked before that has long been seen. */
 enum { SETTLED_NS = 1000 * 1000 * 1000 };
 
-/* The table that a value of pawl_process_parking->table stands for. */
+/* The table that a value of the parking's `table` stands for. */
 static struct pawl_parking_table *table_at(uint64_t address)
 {
 	return pawl_pointer(address);
 }
 
-/* Changes `table`, or finds that another thread has. Signals are blocked: a handler may
- * want a bucket. */
-static uint64_t begin_change(void)
-{
-	uint64_t signals = pawl_os_block_signals();
-
-	pawl_guard_lock(&pawl_process_parking->growing);
-	return signals;
-}
-
-static void end_change(uint64_t signals)
-{
-	pawl_guard_unlock(&pawl_process_parking->growing);
-	pawl_os_restore_signals(signals);
-}
-
 /* The first use: seeds the hash, and publishes the first table. */
 static void start(void)
 {
-	uint64_t signals = begin_change();
+	struct pawl_parking *parking = pawl_parking();
+	uint64_t signals = pawl_parking_change(parking);
 
 	/* Relaxed: stored under the lock only. */
-	if (pawl_load_relaxed(&pawl_process_parking->table) == 0) {
-		pawl_process_parking->first.multiplier = pawl_os_seed() | 1;
-		pawl_store_release(&pawl_process_parking->table,
-				   pawl_address(&pawl_process_parking->first)); /* [T] */
+	if (pawl_load_relaxed(&parking->table) == 0) {
+		parking->first.multiplier = pawl_os_seed() | 1;
+		parking->first.bits = PAWL_BUCKET_BITS;
+		parking->first.buckets = parking->first_buckets;
+		pawl_store_release(&parking->table,
+				   pawl_address(&parking->first)); /* [T] */
 	}
-	end_change(signals);
+	pawl_parking_changed(parking, signals);
 }
 
-/* The current table; NULL before the first use. */
 static struct pawl_parking_table *load_table(void)
 {
-	if (!PAWL_PARK_GROWS) /* in most simulations: a load of a constant is a step less */
-		return &pawl_process_parking->first;
-	return table_at(pawl_load_acquire(&pawl_process_parking->table)); /* [U] */
+	return pawl_parking_table(pawl_parking());
 }
 
 /* Multiply-shift: with a random odd multiplier two addresses share a bucket no more often
@@ -140,7 +112,7 @@ struct pawl_bucket *pawl_bucket_lock(const volatile void *key)
 	}
 }
 
-static const volatile void *key_of(const struct pawl_sleeper *sleeper)
+const volatile void *pawl_sleeper_key(const struct pawl_sleeper *sleeper)
 {
 	return sleeper->key != NULL ? sleeper->key : sleeper->address;
 }
@@ -156,7 +128,7 @@ static void add_queue(const struct pawl_parking_table *table, struct pawl_bucket
 	bucket->first = first;
 	/* Relaxed: changed under the lock only. */
 	pawl_store_relaxed(&bucket->keys, pawl_load_relaxed(&bucket->keys) |
-						  bit_in(table, key_of(first)));
+						  bit_in(table, pawl_sleeper_key(first)));
 }
 
 /* Moves the queues of bucket number i to their places in a table of twice the size, which
@@ -170,7 +142,7 @@ static void move_queues(const struct pawl_bucket *from, size_t i,
 	to->buckets[2 * i + 1].arrivals = from->arrivals;
 	for (queue = from->first; queue != NULL; queue = next) {
 		next = queue->next_queue;
-		add_queue(to, bucket_in(to, key_of(queue)), queue);
+		add_queue(to, bucket_in(to, pawl_sleeper_key(queue)), queue);
 	}
 }
 
@@ -196,12 +168,13 @@ static struct pawl_parking_table *make_table(const struct pawl_parking_table *ol
 /* Doubles this table, if it is still the current one and there is memory. */
 static void grow(const struct pawl_parking_table *old)
 {
-	uint64_t signals = begin_change();
+	struct pawl_parking *parking = pawl_parking();
+	uint64_t signals = pawl_parking_change(parking);
 	struct pawl_parking_table *new = NULL;
 	size_t count = (size_t)1 << old->bits, i;
 
 	/* Relaxed: stored under the lock only. */
-	if (table_at(pawl_load_relaxed(&pawl_process_parking->table)) == old)
+	if (table_at(pawl_load_relaxed(&parking->table)) == old)
 		new = make_table(old);
 	if (new != NULL) {
 		/* Ends: a thread that holds one of them waits for no other, nor for us. */
@@ -209,12 +182,11 @@ static void grow(const struct pawl_parking_table *old)
 			pawl_guard_lock(&old->buckets[i].lock);
 			move_queues(&old->buckets[i], i, new);
 		}
-		pawl_store_release(&pawl_process_parking->table,
-				   pawl_address(new)); /* [T] B1 */
+		pawl_store_release(&parking->table, pawl_address(new)); /* [T] B1 */
 		for (i = 0; i < count; i++)
 			pawl_guard_unlock(&old->buckets[i].lock);
 	}
-	end_change(signals);
+	pawl_parking_changed(parking, signals);
 }
 
 void pawl_bucket_unlock(struct pawl_bucket *bucket)
@@ -317,48 +289,36 @@ void pawl_bucket_remove(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper
 		pawl_bucket_find(bucket, sleeper->address)->last = sleeper->previous;
 }
 
-/* Every change of P2's count. */
-static void add_wanted(const volatile void *key, uint64_t n)
-{
-	/* Relaxed: wakers see it by [H] and [L]; too high does no harm. Atomic, for cells
-	 * are shared by buckets. */
-	pawl_fetch_add_relaxed(&pawl_filter_of_(key)->wanted, n);
-}
-
 void pawl_sleeper_count(struct pawl_sleeper *sleeper)
 {
 	if (!sleeper->counted)
-		add_wanted(key_of(sleeper), 1);
+		pawl_filters_add(pawl_sleeper_key(sleeper), 1);
 	sleeper->counted = true;
 }
 
 void pawl_sleeper_uncount(struct pawl_sleeper *sleeper)
 {
 	if (sleeper->counted)
-		add_wanted(key_of(sleeper), (uint64_t)-1);
+		pawl_filters_add(pawl_sleeper_key(sleeper), (uint64_t)-1);
 	sleeper->counted = false;
 }
 
 /* From now on every waker takes the slow path, and passes a full fence. */
 static void fence_all_wakers(void)
 {
-	size_t i;
+	struct pawl_parking *parking = pawl_parking();
 
 	/* Relaxed: a thread that comes second must not sleep for long. */
-	if (!pawl_cas_relaxed(&pawl_process_parking->raising, 0, 1))
+	if (!pawl_cas_relaxed(&parking->raising, 0, 1))
 		return;
-	for (i = 0; i < 1 << PAWL_FILTER_BITS; i++)
-		/* Relaxed: as in add_wanted. */
-		pawl_fetch_add_relaxed(&pawl_filter_[i].wanted, 1);
-	pawl_store_relaxed(&pawl_process_parking->raised,
-			   pawl_os_now());			  /* Relaxed: [N] */
-	pawl_store_release(&pawl_process_parking->fence_bias, 1); /* [N] */
+	pawl_filters_raise(parking);
 }
 
 bool pawl_park_fence(void)
 {
+	struct pawl_parking *parking = pawl_parking();
 	/* Relaxed: the fence below is at least an acquire. */
-	bool before = pawl_load_relaxed(&pawl_process_parking->fence_bias) == 0; /* [M] */
+	bool before = pawl_load_relaxed(&parking->fence_bias) == 0; /* [M] */
 
 	if (pawl_heavy_fence()) /* [H] */
 		return true;
@@ -366,8 +326,7 @@ bool pawl_park_fence(void)
 		fence_all_wakers();
 	/* Relaxed: [M] found it stored. */
 	return !before &&
-	       pawl_os_now() - pawl_load_relaxed(&pawl_process_parking->raised) >
-		       SETTLED_NS;
+	       pawl_os_now() - pawl_load_relaxed(&parking->raised) > SETTLED_NS;
 }
 
 bool pawl_parked_really(const volatile void *key)
@@ -377,7 +336,7 @@ bool pawl_parked_really(const volatile void *key)
 	pawl_full_fence(); /* [F] */
 	/* Relaxed: after the fence; too high does no harm (P2). The bias first: it must
 	 * not be newer than wanted. */
-	bias = pawl_load_acquire(&pawl_process_parking->fence_bias); /* [M] */
+	bias = pawl_load_acquire(&pawl_parking()->fence_bias); /* [M] */
 	return pawl_load_relaxed(&pawl_filter_of_(key)->wanted) != bias;
 }
 
@@ -530,19 +489,15 @@ void pawl_park_drop(const volatile void *key, const volatile void *address)
  * thread was about to publish is not used. */
 void pawl_park_forget(void)
 {
-	/* Relaxed, here and below: there is no other thread; the one that was raising the
-	 * bias is not there either. */
-	uint64_t bias = pawl_load_relaxed(&pawl_process_parking->fence_bias);
+	struct pawl_parking *parking = pawl_parking();
+	/* Relaxed, here and below: there is no other thread. */
 	const struct pawl_parking_table *table = table_at(
-		pawl_load_relaxed(&pawl_process_parking->table));
+		pawl_load_relaxed(&parking->table));
 	size_t i;
 
-	pawl_store_relaxed(&pawl_process_parking->raising, bias);
-	pawl_store_relaxed(&pawl_process_parking->growing, 0);
-	for (i = 0; i < 1 << PAWL_FILTER_BITS; i++) {
-		pawl_store_relaxed(&pawl_filter_[i].wanted, bias);
-		pawl_store_relaxed(&pawl_filter_[i].waker, 0);
-	}
+	if (!pawl_os_part_forked(PAWL_PART_PARKING))
+		return;
+	pawl_filters_forget(parking);
 	for (i = 0; table != NULL && i < (size_t)1 << table->bits; i++) {
 		struct pawl_bucket *bucket = &table->buckets[i];
 

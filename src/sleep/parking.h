@@ -6,6 +6,10 @@
  * A sleeper is in the queue of its address. The queues of a bucket are the addresses
  * that hash to it: finding one costs a step per address, however many threads sleep on
  * each. A bucket with more than PAWL_PARK_CROWD addresses makes the table grow.
+ *
+ * Order: [U] pairs with [J] of sleep/copies.c: a thread that knows that its copy has joined
+ * finds the process's parking. [X] pairs with [T] of sleep/park.c: a thread that finds a
+ * table finds it filled.
  */
 #ifndef PAWL_SLEEP_PARKING_H
 #define PAWL_SLEEP_PARKING_H
@@ -86,15 +90,61 @@ struct pawl_parking_table {
 	struct pawl_bucket *buckets;
 };
 
-/* All that is one per process. */
+/* A copy of the library, in the list of those whose filters sleepers count in. */
+struct pawl_parking_copy {
+	struct pawl_filter *filter;
+	struct pawl_parking_copy *next;
+};
+
+/* All that is one per process; copies.c says how the copies of the library share it. */
 struct pawl_parking {
 	pawl_atomic64 table; /* the current pawl_parking_table; 0 before the first use */
-	pawl_atomic64 growing;	       /* the lock of the thread that changes `table` */
+	pawl_atomic64 growing; /* the lock of a thread that changes `table` or `copies` */
 	pawl_atomic64 fence_bias;      /* see park.c */
 	pawl_atomic64 raising, raised; /* likewise */
+	struct pawl_parking_copy *copies;
 	struct pawl_parking_table first;
+	struct pawl_bucket first_buckets[1 << PAWL_BUCKET_BITS];
 };
+
+/* Where it is, once this copy has joined. */
 extern struct pawl_parking *pawl_process_parking;
+extern pawl_atomic64 pawl_park_joined;
+
+/* Makes this copy one of those that the process's sleepers count in, if it is not one. */
+void pawl_park_join(void) __attribute__((cold));
+/* When this copy is unloaded: not any longer. */
+void pawl_park_leave(void);
+
+static inline struct pawl_parking *pawl_parking(void)
+{
+	/* In most simulations there is one copy: a load of a constant is a step less. */
+	if (PAWL_PARK_JOINS &&
+	    __builtin_expect(pawl_load_acquire(&pawl_park_joined) == 0, false)) /* [U] */
+		pawl_park_join();
+	return pawl_process_parking;
+}
+
+/* The current table; NULL before the first use. */
+static inline struct pawl_parking_table *pawl_parking_table(struct pawl_parking *parking)
+{
+	if (!PAWL_PARK_GROWS) /* likewise */
+		return &parking->first;
+	return (struct pawl_parking_table *)pawl_pointer(
+		pawl_load_acquire(&parking->table)); /* [X] */
+}
+
+/* Around a change of `table`. Signals are blocked: a handler may want a bucket. */
+uint64_t pawl_parking_change(struct pawl_parking *parking);
+void pawl_parking_changed(struct pawl_parking *parking, uint64_t signals);
+
+/* Adds to the cell of a key in the filters of all copies: every change of P2's count.
+ * Requires the lock of a bucket. */
+void pawl_filters_add(const volatile void *key, uint64_t n);
+/* From now on every waker takes the slow path, and passes a full fence. */
+void pawl_filters_raise(struct pawl_parking *parking);
+/* In the child of a fork: no thread sleeps, nor changes anything. */
+void pawl_filters_forget(struct pawl_parking *parking);
 
 /* Locks the bucket of a key, which is its user's until unlock. A thread locks one at a
  * time. */
@@ -114,6 +164,8 @@ struct pawl_sleeper *pawl_bucket_find(const struct pawl_bucket *bucket,
 void pawl_bucket_append(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper);
 void pawl_bucket_remove(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper);
 
+/* What chooses the bucket and the cell of a sleeper. */
+const volatile void *pawl_sleeper_key(const struct pawl_sleeper *sleeper);
 /* Makes wakers look (P2), or no longer, for this sleeper, which is queued. */
 void pawl_sleeper_count(struct pawl_sleeper *sleeper);
 void pawl_sleeper_uncount(struct pawl_sleeper *sleeper);

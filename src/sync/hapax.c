@@ -4,17 +4,25 @@
  *
  * A lane is a counter that has its cache lines to itself. Which lane a thread
  * asks is a matter of speed alone: a lane and a count of it make a number that
- * no other pair makes. docs/design/hapax.md has the measurements.
+ * no other pair makes. docs/design/hapax.md has the measurements. The process has one
+ * supply, whichever copy of the library draws.
  */
+#include "os/os.h"
+
 #include <pawl/runtime.h>
 
 #include <errno.h>
 
 enum { LANES = 64 };
 
-static struct {
+struct lane {
 	PAWL_SEQUESTER pawl_atomic64 used; /* blocks given out so far */
-} lanes[LANES];
+};
+
+static struct lane *find_lanes(void)
+{
+	return pawl_os_part(PAWL_PART_HAPAX, LANES * sizeof(struct lane));
+}
 
 static pawl_atomic64 policy; /* an enum pawl_lanes */
 static pawl_atomic64 unused; /* values at the start of each block to leave out */
@@ -49,6 +57,7 @@ static unsigned choose(void)
 uint64_t pawl_hapax_block_(void)
 {
 	const uint64_t rows = (UINT64_MAX >> PAWL_HAPAX_BLOCK_BITS) / LANES;
+	struct lane *lanes = find_lanes();
 	unsigned first = choose(), i;
 
 	/* A lane that is used up passes its askers on to the next. */

@@ -18,10 +18,14 @@ cp "$here/weaker.h" "$overlay/pawl/"
 flags="-include $overlay/pawl/weaker.h"
 # The runtime's sources see a changed header only if they are built anew.
 case $1 in
-mutex | cond | semaphore) sources="sync/cond sync/mutex sync/jumps sync/mutex_poll sleep/park" ;;
+mutex | cond | semaphore) sources="sync/cond sync/mutex sync/jumps sync/mutex_poll sleep/park sleep/copies" ;;
 hapax) sources=sync/hapax_timed ;;
-hapax+park) sources="sync/hapax_timed sleep/park" ;;
-park) sources=sleep/park ;;
+hapax+park) sources="sync/hapax_timed sleep/park sleep/copies" ;;
+park) sources="sleep/park sleep/copies" ;;
+copies) # renames what headers use, so it includes them itself
+	sources="sleep/park sleep/copies"
+	flags=
+	;;
 depot) sources=lease/depot ;;
 fence) sources=sleep/barrier ;;
 guard) # beside what stands in for it
@@ -38,7 +42,7 @@ interposer)
 	*) flags="$flags --param=tsan-distinguish-volatile=1" ;;
 	esac
 	;;
-rwlock) sources="sync/rwlock sync/rwlock_write sync/mutex sync/jumps sync/mutex_poll sleep/park" ;;
+rwlock) sources="sync/rwlock sync/rwlock_write sync/mutex sync/jumps sync/mutex_poll sleep/park sleep/copies" ;;
 reads) sources=sync/readers ;;
 heirs)
 	sources="lease/depot lease/handle lease/heirs lease/lease lease/shards"

@@ -102,7 +102,7 @@ static bool every_bucket_works(void)
 	for (i = 0; i < MUTEXES; i++) {
 		struct timespec now = in_ms(CLOCK_MONOTONIC, 0);
 		struct pawl_bucket *bucket = pawl_bucket_lock(&mutexes[i]);
-		ptrdiff_t number = bucket - pawl_process_parking->first.buckets;
+		ptrdiff_t number = bucket - pawl_parking()->first.buckets;
 
 		pawl_bucket_unlock(bucket);
 		if (tried[number])

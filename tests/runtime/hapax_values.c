@@ -58,12 +58,12 @@ static void block_edge_draws_a_new_block(void **state)
 
 static void first_block_is_not_block_zero(void **state)
 {
-	uint64_t used = pawl_load_relaxed(&lanes[0].used);
+	uint64_t used = pawl_load_relaxed(&find_lanes()[0].used);
 
 	(void)state;
-	pawl_store_relaxed(&lanes[0].used, 0);
+	pawl_store_relaxed(&find_lanes()[0].used, 0);
 	assert_int_equal(pawl_hapax_block_(), BLOCK);
-	pawl_store_relaxed(&lanes[0].used, used + 1);
+	pawl_store_relaxed(&find_lanes()[0].used, used + 1);
 }
 
 enum { THREADS = 8, DRAWS = BLOCK + 1000 };
@@ -207,12 +207,12 @@ static void lanes_are_chosen_as_told(void **state)
 
 	(void)state;
 	for (i = 0; i < LANES; i++)
-		before[i] = pawl_load_relaxed(&lanes[i].used);
+		before[i] = pawl_load_relaxed(&find_lanes()[i].used);
 	pawl_hapax_supply(PAWL_LANES_RANDOM, BLOCK);
 	for (i = 0; i < 64 * LANES; i++)
 		pawl_hapax_block_();
 	for (i = 0; i < LANES; i++) {
-		uint64_t more = pawl_load_relaxed(&lanes[i].used) - before[i];
+		uint64_t more = pawl_load_relaxed(&find_lanes()[i].used) - before[i];
 
 		total += more;
 		used += more > 0;
@@ -220,9 +220,9 @@ static void lanes_are_chosen_as_told(void **state)
 	assert_int_equal(total, 64 * LANES);
 	assert_in_range(used, LANES / 2, LANES); /* fewer: once in 10^500 times */
 	pawl_hapax_supply(PAWL_LANES_ONE, BLOCK);
-	before[0] = pawl_load_relaxed(&lanes[0].used);
+	before[0] = pawl_load_relaxed(&find_lanes()[0].used);
 	pawl_hapax_block_();
-	assert_int_equal(pawl_load_relaxed(&lanes[0].used), before[0] + 1);
+	assert_int_equal(pawl_load_relaxed(&find_lanes()[0].used), before[0] + 1);
 }
 
 static void block_has_the_size_asked_for(void **state)
@@ -238,12 +238,12 @@ static void block_has_the_size_asked_for(void **state)
 		assert_int_equal(pawl_hapax_supply(PAWL_LANES_ONE, sizes[k]), 0);
 		pawl_self()->next_hapax = 0;
 		first = pawl_hapax_draw();
-		used = pawl_load_relaxed(&lanes[0].used);
+		used = pawl_load_relaxed(&find_lanes()[0].used);
 		for (i = 1; i < sizes[k]; i++)
 			assert_int_equal(pawl_hapax_draw(), first + i);
-		assert_int_equal(pawl_load_relaxed(&lanes[0].used), used);
+		assert_int_equal(pawl_load_relaxed(&find_lanes()[0].used), used);
 		pawl_hapax_draw();
-		assert_int_equal(pawl_load_relaxed(&lanes[0].used), used + 1);
+		assert_int_equal(pawl_load_relaxed(&find_lanes()[0].used), used + 1);
 	}
 }
 
@@ -262,7 +262,7 @@ static void leave(int lane, uint64_t blocks)
 {
 	uint64_t rows = (UINT64_MAX >> PAWL_HAPAX_BLOCK_BITS) >> LANE_BITS;
 
-	pawl_store_relaxed(&lanes[lane].used, rows - blocks);
+	pawl_store_relaxed(&find_lanes()[lane].used, rows - blocks);
 }
 
 static void use_up_all_but(int lane, uint64_t blocks)

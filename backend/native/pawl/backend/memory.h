@@ -17,6 +17,8 @@
 #define PAWL_PARK_CROWD 4
 /* The multiplier of the table's hash, or 0: the system's. */
 #define PAWL_PARK_SEED 0
+/* Whether other copies of the library may have the process's parking. */
+#define PAWL_PARK_JOINS 1
 
 /* Whether anybody sleeps in it: not where `pawl check --program` plays the threads. */
 #ifdef PAWL_PLAYED

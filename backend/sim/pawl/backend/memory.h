@@ -14,7 +14,9 @@
 #define PAWL_PARK_GROWS	 (sim_park_crowd != 0)
 #define PAWL_PARK_CROWD	 sim_park_crowd
 /* So that what shares a cell shares a bucket. */
-#define PAWL_PARK_SEED	  1
+#define PAWL_PARK_SEED 1
+/* One copy, which knows its parking from the start; see sim/check/copies.c. */
+#define PAWL_PARK_JOINS	  0
 #define PAWL_PARKS	  1
 #define PAWL_THREAD_ALIGN 64
 

@@ -22,6 +22,17 @@
 #define pawl_die_		 sim_die
 #define pawl_filter_		 sim_filter
 #define pawl_process_parking	 sim_process_parking
+#define pawl_park_join		 sim_park_join
+#define pawl_park_joined	 sim_park_joined
+#define pawl_park_leave		 sim_park_leave
+#define pawl_parking_change	 sim_parking_change
+#define pawl_parking_changed	 sim_parking_changed
+#define pawl_filters_add	 sim_filters_add
+#define pawl_filters_raise	 sim_filters_raise
+#define pawl_filters_forget	 sim_filters_forget
+#define pawl_sleeper_key	 sim_sleeper_key
+#define pawl_os_part		 sim_os_part
+#define pawl_os_part_forked	 sim_os_part_forked
 #define pawl_park_		 sim_park
 #define pawl_unpark_		 sim_unpark
 #define pawl_guard_lock		 sim_guard_lock
