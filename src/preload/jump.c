@@ -6,8 +6,8 @@
  */
 #undef _FORTIFY_SOURCE /* with it, <setjmp.h> makes one function of all these */
 #define _GNU_SOURCE
+#include "preload/cancel.h"
 #include "preload/preload.h"
-#include "sync/queues.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -79,12 +79,17 @@ static __attribute__((noinline)) void leave_waits(const struct __jmp_buf_tag *en
 {
 	struct target target = {.pointer = pointer_after(env)};
 	stack_t stack;
+	bool asynchronous;
+	int type;
 
 	if (sigaltstack(NULL, &stack) == 0 && (stack.ss_flags & SS_ONSTACK) != 0) {
 		target.from = (uintptr_t)stack.ss_sp;
 		target.to = target.from + stack.ss_size;
 	}
+	asynchronous = cancel_jump(is_left, &target);
 	pawl_jump_leaves(is_left, &target);
+	if (unlikely(asynchronous))
+		pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
 }
 
 static void prepare(const struct __jmp_buf_tag *env)

@@ -7,6 +7,7 @@
  * Relaxed throughout: these are numbers, and order nothing.
  */
 #define _GNU_SOURCE
+#include "preload/cancel.h"
 #include "preload/stats.h"
 
 #include "preload/profile.h"
@@ -155,8 +156,6 @@ void stats_requeued(uint64_t time)
 
 /* The runtime's calls to the system pass through here; see CMakeLists.txt. */
 
-bool __real_pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
-			  const struct pawl_deadline *deadline);
 bool __wrap_pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
 			  const struct pawl_deadline *deadline);
 void __real_pawl_os_wake(const pawl_atomic64 *word);
@@ -185,7 +184,7 @@ bool __wrap_pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
 		add_one(stats_in_cond ? &counters->waits : &counters->parked);
 	if (unlikely(profile_on))
 		profile_sleeps();
-	return __real_pawl_os_sleep(word, expected, deadline);
+	return cancel_sleep(word, expected, deadline);
 }
 
 void __wrap_pawl_os_wake(const pawl_atomic64 *word)

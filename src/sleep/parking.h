@@ -52,9 +52,10 @@ struct pawl_sleeper {
 	 * which this one is; and how a jump withdraws this one. Volatile for handlers. */
 	struct pawl_sleeper *volatile outer;
 	void (*abandon)(struct pawl_sleeper *);
-	bool taken;	/* pawl_cond's only: off its list, and about to be woken */
-	uint64_t since; /* pawl_cond's only: when it came, on the clock */
-	uint64_t told;	/* and when it was woken, if it was */
+	volatile bool acquired; /* by then it has what it waited for */
+	bool taken;		/* pawl_cond's only: off its list, and about to be woken */
+	uint64_t since;		/* pawl_cond's only: when it came, on the clock */
+	uint64_t told;		/* and when it was woken, if it was */
 };
 
 /* A lock in one word, for a bucket; see guard.c. */

@@ -441,7 +441,7 @@ int pawl_mutex_leave_queue(struct pawl_sleeper *me)
  * jump had come after the call. */
 static void abandon(struct pawl_sleeper *me)
 {
-	if (pawl_mutex_leave_queue(me) == 0)
+	if (me->acquired || pawl_mutex_leave_queue(me) == 0)
 		pawl_mutex_unlock(me->mutex);
 }
 
@@ -453,6 +453,7 @@ static int lock_by(struct pawl_mutex *m, const struct pawl_deadline *deadline)
 
 	pawl_wait_begin(&me);
 	error = pawl_mutex_await(m, &me, deadline);
+	me.acquired = error == 0;
 	pawl_wait_end(&me);
 	return error;
 }

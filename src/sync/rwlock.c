@@ -380,7 +380,9 @@ static void abandon(struct pawl_sleeper *me)
 {
 	struct pawl_rwlock *l = lock_of(me->mutex, offsetof(struct pawl_rwlock, gate));
 
-	if (!is_dropped(me) && leave_line(l, me))
+	if (me->acquired)
+		pawl_rwlock_read_unlock(l);
+	else if (!is_dropped(me) && leave_line(l, me))
 		count_out(l);
 }
 
@@ -429,19 +431,16 @@ static bool await_turn(struct pawl_rwlock *l, struct pawl_sleeper *me,
 	return leave_line(l, me);
 }
 
-static int queue(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
+static int queue(struct pawl_rwlock *l, struct pawl_sleeper *me,
+		 const struct pawl_deadline *deadline)
 {
-	struct pawl_sleeper me = {.mutex = &l->gate, .abandon = abandon};
-	bool inside;
-
-	pawl_wait_begin(&me);
-	inside = await_turn(l, &me, deadline);
+	if (!await_turn(l, me, deadline))
+		return ETIMEDOUT;
 	pawl_critical_enter(); /* as in join_counted */
-	pawl_wait_end(&me);
-	if (inside)
-		note(l, free_slot(pawl_reads_mine(), l));
+	note(l, free_slot(pawl_reads_mine(), l));
+	me->acquired = true;
 	pawl_critical_leave();
-	return inside ? 0 : ETIMEDOUT;
+	return 0;
 }
 
 /* Polls, dozes, polls, as long as that may help; EBUSY if it did not. Who waits for a
@@ -474,9 +473,16 @@ static int poll_and_doze(struct pawl_rwlock *l, const struct pawl_deadline *dead
 __attribute__((cold)) static int wait_until(struct pawl_rwlock *l,
 					    const struct pawl_deadline *deadline)
 {
-	int error = poll_and_doze(l, deadline);
+	struct pawl_sleeper me = {.mutex = &l->gate, .abandon = abandon};
+	int error;
 
-	return error != EBUSY ? error : queue(l, deadline);
+	pawl_wait_begin(&me);
+	error = poll_and_doze(l, deadline);
+	if (error == EBUSY)
+		error = queue(l, &me, deadline);
+	me.acquired = error == 0;
+	pawl_wait_end(&me);
+	return error;
 }
 
 bool pawl_rwlock_read_try_(struct pawl_rwlock *l, pawl_atomic64 *announced)

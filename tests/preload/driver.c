@@ -171,6 +171,7 @@ INTEGRITY(mixture)
 INTEGRITY(jumps)
 INTEGRITY(jumps_about)
 INTEGRITY(jumps_from_cond)
+INTEGRITY(cancels_at_once)
 INTEGRITY(forgotten)
 
 static void works_without_membarrier(void **state)
@@ -422,6 +423,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(integrity_jumps),
 		cmocka_unit_test(integrity_jumps_about),
 		cmocka_unit_test(integrity_jumps_from_cond),
+		cmocka_unit_test(integrity_cancels_at_once),
 		cmocka_unit_test(integrity_forgotten),
 	};
 	const struct CMUnitTest any[] = {

@@ -45,6 +45,7 @@ RWLOCKS(stranger)
 RWLOCKS(farewell)
 RWLOCKS(exit)
 RWLOCKS(jumps)
+RWLOCKS(cancels_at_once)
 
 static void rwlocks_work_without_membarrier(void **state)
 {
@@ -164,6 +165,7 @@ int check_rwlocks(void)
 		cmocka_unit_test(rwlocks_farewell),
 		cmocka_unit_test(rwlocks_exit),
 		cmocka_unit_test(rwlocks_jumps),
+		cmocka_unit_test(rwlocks_cancels_at_once),
 		cmocka_unit_test(rwlocks_work_without_membarrier),
 		cmocka_unit_test(rwlocks_are_counted),
 		cmocka_unit_test(rwlocks_are_glibcs_if_asked_for),

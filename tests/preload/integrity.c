@@ -142,6 +142,7 @@ int main(int argc, char **argv)
 		{"jumps", jumps},
 		{"jumps_about", jumps_about},
 		{"jumps_from_cond", jumps_from_cond},
+		{"cancels_at_once", cancels_at_once},
 		{"forgotten", forgotten},
 	};
 	size_t i;

@@ -63,9 +63,12 @@ void signals(void);
 void farewell(void);
 void small(void);
 void leave_in_the_middle(void);
+void forgotten(void);
+
+/* integrity_jumps.c */
 void jumps(void);
 void jumps_about(void);
 void jumps_from_cond(void);
-void forgotten(void);
+void cancels_at_once(void);
 
 #endif /* PAWL_TESTS_INTEGRITY_H */

@@ -208,6 +208,63 @@ void jumps(void)
 	}
 }
 
+/*
+ * A thread with asynchronous cancellation is cancelled while it is blocked, as a reader in
+ * line, as a writer at the gate, or as one that waits for a reader: it leaves nothing behind.
+ */
+static void *block_to_be_cancelled(void *argument)
+{
+	struct waiter *w = argument;
+
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+	say_who(w);
+	if (w->writes)
+		pthread_rwlock_wrlock(w->lock);
+	else
+		pthread_rwlock_rdlock(w->lock);
+	CHECK(!"the lock was free");
+	return NULL;
+}
+
+static void *overwrite_stack(void *unused)
+{
+	volatile char room[8192];
+
+	memset((void *)(uintptr_t)room, 0x5a, sizeof(room));
+	return unused;
+}
+
+void cancels_at_once(void)
+{
+	int i;
+
+	for (i = 0; i < 24; i++) {
+		struct shared s = {.rw = PTHREAD_RWLOCK_INITIALIZER};
+		struct waiter w = {.lock = &s.rw, .writes = i % 3 != 1};
+		pthread_t victim, behind;
+		void *result;
+
+		if (i / 3 % 2 == 0)
+			warm_up(&s.rw);
+		CHECK((i % 3 != 0 ? pthread_rwlock_wrlock(&s.rw)
+				  : pthread_rwlock_rdlock(&s.rw)) == 0);
+		start_all(&victim, 1, block_to_be_cancelled, &w);
+		await_sleep(&w);
+		if (i / 6 % 2 == 0)
+			usleep(20000); /* in a queue, surely */
+		start_all(&behind, 1, one_of_each, &s);
+		CHECK(pthread_cancel(victim) == 0);
+		CHECK(pthread_join(victim, &result) == 0);
+		CHECK(result == PTHREAD_CANCELED);
+		elsewhere(overwrite_stack, NULL);
+		CHECK(pthread_rwlock_unlock(&s.rw) == 0);
+		join_all(&behind, 1);
+		run_for(3, 3, hammer, &s);
+		CHECK(pthread_rwlock_trywrlock(&s.rw) == 0);
+		CHECK(pthread_rwlock_unlock(&s.rw) == 0);
+	}
+}
+
 /* Readers that are unlocked by other threads, which nobody defines. */
 static void *let_go(void *argument)
 {

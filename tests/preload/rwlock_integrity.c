@@ -371,7 +371,7 @@ int main(int argc, char **argv)
 		{"timed", timed},	  {"forks", forks},
 		{"signals", signals},	  {"stranger", stranger},
 		{"farewell", farewell},	  {"exit", leave_in_the_middle},
-		{"jumps", jumps},
+		{"jumps", jumps},	  {"cancels_at_once", cancels_at_once},
 	};
 	size_t i;
 

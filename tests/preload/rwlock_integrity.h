@@ -40,6 +40,7 @@ void *hundred_reads(void *argument);
 void forks(void);
 void signals(void);
 void jumps(void);
+void cancels_at_once(void);
 void stranger(void);
 void farewell(void);
 void leave_in_the_middle(void);
