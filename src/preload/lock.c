@@ -346,6 +346,8 @@ int lock_take_until(struct mutex *m, clockid_t clock, const struct timespec *tim
 
 	if (lock_try(m))
 		return 0;
+	if (time->tv_sec < 0) /* glibc, of mutexes: also if the rest is no time */
+		return ETIMEDOUT;
 	error = pawl_deadline_at(&deadline, clock, time);
 	if (error != 0)
 		return error;

@@ -42,8 +42,11 @@ static void elsewhere(void *(*run)(void *), void *argument)
 static void refuse(pthread_rwlock_t *rw)
 {
 	struct timespec bad = {.tv_nsec = 1000000000}, bad2 = {.tv_nsec = -1};
+	struct timespec both = {.tv_sec = -1, .tv_nsec = -1};
 	struct timespec soon = in_ms(CLOCK_REALTIME, 10);
 
+	SHOW(pthread_rwlock_timedrdlock(rw, &both));
+	SHOW(pthread_rwlock_timedwrlock(rw, &both));
 	SHOW(pthread_rwlock_timedrdlock(rw, &bad));
 	SHOW(pthread_rwlock_timedrdlock(rw, &bad2));
 	SHOW(pthread_rwlock_timedwrlock(rw, &bad));

@@ -64,6 +64,7 @@ static void *look(void *argument)
 	pthread_mutex_t *m = argument;
 	struct timespec past = {.tv_sec = 1}, bad = {.tv_nsec = 1000000000};
 	struct timespec bad2 = {.tv_nsec = -1}, negative = {.tv_sec = -5};
+	struct timespec both = {.tv_sec = -1, .tv_nsec = -1};
 	struct timespec soon = in_ms(CLOCK_REALTIME, 20);
 	struct timespec soon2 = in_ms(CLOCK_MONOTONIC, 20);
 
@@ -72,10 +73,12 @@ static void *look(void *argument)
 	SHOW(pthread_mutex_timedlock(m, &negative));
 	SHOW(pthread_mutex_timedlock(m, &bad));
 	SHOW(pthread_mutex_timedlock(m, &bad2));
+	SHOW(pthread_mutex_timedlock(m, &both));
 	SHOW(pthread_mutex_timedlock(m, &soon));
 	SHOW(pthread_mutex_clocklock(m, CLOCK_MONOTONIC, &soon2));
 	SHOW(pthread_mutex_clocklock(m, CLOCK_REALTIME, &past));
 	SHOW(pthread_mutex_clocklock(m, CLOCK_MONOTONIC, &bad));
+	SHOW(pthread_mutex_clocklock(m, CLOCK_MONOTONIC, &both));
 	SHOW(pthread_mutex_clocklock(m, CLOCK_PROCESS_CPUTIME_ID, &soon));
 	SHOW(pthread_mutex_clocklock(m, 99, &soon));
 	return NULL;
@@ -188,6 +191,7 @@ void wait_with(pthread_mutex_t *m, pthread_cond_t *c)
 	struct timespec soon2 = in_ms(CLOCK_MONOTONIC, 10);
 	struct timespec past = {.tv_sec = 1}, bad = {.tv_nsec = 1000000000};
 	struct timespec negative = {.tv_sec = -1};
+	struct timespec both = {.tv_sec = -1, .tv_nsec = -1};
 	struct meeting meeting = {m, c, 0, 0};
 	pthread_t threads[3];
 	void *failures;
@@ -198,6 +202,7 @@ void wait_with(pthread_mutex_t *m, pthread_cond_t *c)
 	SHOW(pthread_cond_timedwait(c, m, &past));
 	SHOW(pthread_cond_timedwait(c, m, &negative));
 	SHOW(pthread_cond_timedwait(c, m, &bad));
+	SHOW(pthread_cond_timedwait(c, m, &both));
 	SHOW(pthread_cond_clockwait(c, m, CLOCK_MONOTONIC, &soon2));
 	SHOW(pthread_cond_clockwait(c, m, CLOCK_REALTIME, &soon));
 	SHOW(pthread_cond_clockwait(c, m, CLOCK_MONOTONIC, &bad));

@@ -118,11 +118,12 @@ void forks(void)
 static int c11_look(void *argument)
 {
 	struct timespec soon = in_ms(CLOCK_REALTIME, 10);
-	struct timespec bad = {.tv_nsec = -1};
+	struct timespec bad = {.tv_nsec = -1}, both = {.tv_sec = -1, .tv_nsec = -1};
 
 	SHOW11(mtx_trylock(argument));
 	SHOW11(mtx_timedlock(argument, &soon));
 	SHOW11(mtx_timedlock(argument, &bad));
+	SHOW11(mtx_timedlock(argument, &both));
 	return 0;
 }
 
@@ -131,6 +132,7 @@ void c11(void)
 	static const int types[] = {mtx_plain, mtx_timed, mtx_plain | mtx_recursive,
 				    mtx_timed | mtx_recursive};
 	struct timespec soon = in_ms(CLOCK_REALTIME, 10);
+	struct timespec both = {.tv_sec = -1, .tv_nsec = -1};
 	thrd_t thread;
 	mtx_t m;
 	cnd_t c;
@@ -148,6 +150,7 @@ void c11(void)
 		thrd_create(&thread, c11_look, &m);
 		thrd_join(thread, NULL);
 		SHOW11(cnd_timedwait(&c, &m, &soon));
+		SHOW11(cnd_timedwait(&c, &m, &both));
 		SHOW11(cnd_signal(&c));
 		SHOW11(cnd_broadcast(&c));
 		SHOW11(mtx_unlock(&m));
