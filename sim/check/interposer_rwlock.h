@@ -16,6 +16,8 @@ static void set_up_rwlock(void *argument)
 	set_up_with(PTHREAD_MUTEX_TIMED_NP);
 	sim_rwlock_look = 1000; /* no reader changes the mode */
 	rwlock_choose(false);
+	/* With the other kinds a writer's turn may end at any moment, and never the last. */
+	world->rwlock.__data.__flags = PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
 }
 
 /* What the lock guards is a plain word: two sections that overlap, or are not ordered,

@@ -5,6 +5,7 @@
 #include "room.h"
 
 #include "../../src/sync/reads.h"
+#include "../../src/sync/rwlocks.h"
 
 static const struct timespec later = {.tv_sec = 1};
 
@@ -171,6 +172,21 @@ static void write_in_time_later(void)
 {
 	sim_await(SIM_AWAIT_NE, &room->asked, 0, 0, SIM_ACQUIRE);
 	write_in_time();
+}
+
+/* One turn: a reader that has come meanwhile passes. */
+static void write_for_a_turn(void)
+{
+	bool has_gate;
+
+	sim_await(SIM_AWAIT_NE, &room->asked, 0, 0, SIM_ACQUIRE);
+	has_gate = pawl_rwlock_take_gate_(&room->l);
+	/* As pawl_rwlock_write_lock. */
+	if ((!has_gate || !pawl_rwlock_is_quiet_(pawl_load_seq_cst(&room->l.word))) &&
+	    pawl_rwlock_write_turn(&room->l, has_gate) != 0)
+		return;
+	change();
+	pawl_rwlock_write_unlock(&room->l);
 }
 
 static void join_readers(void)
@@ -341,6 +357,12 @@ static void writer_leaves(void *argument, int thread)
 	act(thread, read_until_joined, write_in_time_later, join_readers);
 }
 
+static void writer_takes_turns(void *argument, int thread)
+{
+	(void)argument;
+	act(thread, read_until_joined, write_for_a_turn, join_readers);
+}
+
 static void reader_gives_up(void *argument, int thread)
 {
 	(void)argument;
@@ -458,6 +480,10 @@ const struct scenario rwlock_scenarios[] = {
 	 writer_gives_up, finished, 0, false, false},
 	{"writer-leaves", "a writer gives up, and a reader behind it joins one inside", 3,
 	 3, 1, 1, always, passes, gated, writer_leaves, finished, 0, false, false},
+	{"gated-turn", "the same, and the writer's turn ends", 3, 3, 1, 1, always, passes,
+	 gated, writer_takes_turns, finished, 0, false, false},
+	{"counted-turn", "the same, counted", 3, 3, 1, 1, always, passes, counted,
+	 writer_takes_turns, finished, 0, false, false},
 	{"reader-timed", "a reader that may give up, a writer", 2, 2, 1, 1, always,
 	 passes, gated, reader_gives_up, finished, 0, false, false},
 	{"exit", "a reader goes away after its unlock", 2, 2, 1, 1, always, passes,

@@ -24,14 +24,19 @@
  * the lock in some way finds another number than 0 if and only if it holds it to
  * write, whatever its id is since a fork.
  *
- * The kinds come to one: a writer that waits keeps later readers out, as those want
- * it who prefer writers; and whoever reads already may read again, as those need it
- * who do not. To destroy a lock does nothing, as with glibc.
+ * Kinds. A writer that waits keeps later readers out for as long as it likes if the lock
+ * is PREFER_WRITER_NONRECURSIVE. With the other two, which are one to glibc as well, it
+ * waits in turns of a tenth of a second, and at the end of each lets the readers pass that
+ * have come meanwhile: they may be what the reader inside waits for. A thread that reads
+ * may always read again. To destroy a lock does nothing, as with glibc.
+ *
+ * Order: [G] pairs with [C] of sync/rwlock.c, as in pawl_rwlock_write_lock.
  */
 #include "preload/profile.h"
 #include "preload/record.h"
 #include "preload/stats.h"
 #include "sync/reads.h"
+#include "sync/rwlocks.h"
 
 #include <pawl/rwlock.h>
 
@@ -151,6 +156,61 @@ static int read_until(struct rwlock *rw, const struct limit *limit, const void *
 	return error;
 }
 
+/* Of a writer, between two turns. */
+enum { FIRST_NAP_NS = 1000000, LONGEST_NAP_NS = 64000000 };
+
+static bool prefers_writers(const struct rwlock *rw)
+{
+	return ((const pthread_rwlock_t *)rw)->__data.__flags ==
+	       PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
+}
+
+/* After a turn in vain: readers that were woken, and not counted in, get time to join the
+ * one that is inside, which they do not beside a writer that is queued. */
+static uint64_t let_pass(struct rwlock *rw, uint64_t nap)
+{
+	/* Relaxed: a hint. */
+	if ((pawl_load_relaxed(&rw->plain.word) & PAWL_RWLOCK_WAITING) == 0)
+		return FIRST_NAP_NS;
+	(void)pawl_rwlock_doze(nap, NULL);
+	return nap < LONGEST_NAP_NS ? nap * 2 : nap;
+}
+
+/* Waits until it writes; see pawl_rwlock_write_turn for `has_gate`. */
+static void wait_to_write(struct rwlock *rw, bool has_gate)
+{
+	uint64_t nap = FIRST_NAP_NS;
+
+	if (prefers_writers(rw)) {
+		(has_gate ? pawl_rwlock_drain_ : pawl_rwlock_write_slow_)(&rw->plain);
+		return;
+	}
+	/* Ends when the readers that overlap do, as with glibc. */
+	while (pawl_rwlock_write_turn(&rw->plain, has_gate) != 0) {
+		has_gate = false;
+		nap = let_pass(rw, nap);
+	}
+}
+
+/* The same until a limit. */
+static int wait_to_write_until(struct rwlock *rw, const struct limit *limit)
+{
+	struct pawl_deadline deadline;
+	uint64_t nap = FIRST_NAP_NS;
+
+	if (pawl_rwlock_write_trylock(&rw->plain))
+		return 0;
+	/* A bad limit, and the last turn, are pawl_rwlock's. */
+	if (!prefers_writers(rw) &&
+	    pawl_deadline_at(&deadline, limit->clock, limit->time) == 0)
+		while (pawl_os_until(&deadline) > 2 * nap) {
+			if (pawl_rwlock_write_turn(&rw->plain, false) == 0)
+				return 0;
+			nap = let_pass(rw, nap);
+		}
+	return pawl_rwlock_write_timedlock(&rw->plain, limit->clock, limit->time);
+}
+
 static int write_until(struct rwlock *rw, const struct limit *limit, const void *site)
 {
 	uint64_t since = 0;
@@ -162,10 +222,9 @@ static int write_until(struct rwlock *rw, const struct limit *limit, const void 
 		if (unlikely(stats_on))
 			since = stats_rwlock_waiting(rw, site);
 		if (limit == NULL)
-			pawl_rwlock_write_lock(&rw->plain);
+			wait_to_write(rw, false);
 		else
-			error = pawl_rwlock_write_timedlock(&rw->plain, limit->clock,
-							    limit->time);
+			error = wait_to_write_until(rw, limit);
 		if (unlikely(stats_on))
 			stats_rwlock_waited(rw, since);
 	}
@@ -296,6 +355,13 @@ static __attribute__((noinline)) int write_any(pthread_rwlock_t *rwlock, const v
 	return write_until(rw, NULL, site);
 }
 
+static __attribute__((noinline)) int write_slowly(struct rwlock *rw, bool has_gate)
+{
+	wait_to_write(rw, has_gate);
+	rw->writer = my_id();
+	return 0;
+}
+
 EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *rwlock)
 {
 	struct rwlock *rw = ours(rwlock);
@@ -304,7 +370,11 @@ EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *rwlock)
 		return write_any(rwlock, SITE);
 	if (is_mine(rw))
 		return EDEADLK;
-	pawl_rwlock_write_lock(&rw->plain);
+	if (unlikely(!pawl_rwlock_take_gate_(&rw->plain)))
+		return write_slowly(rw, false);
+	if (unlikely(
+		    !pawl_rwlock_is_quiet_(pawl_load_seq_cst(&rw->plain.word)))) /* [G] */
+		return write_slowly(rw, true);
 	rw->writer = my_id();
 	return 0;
 }
@@ -426,7 +496,6 @@ EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t *rwlock, clockid_t clock,
 				      const struct timespec *time)
 {
 	struct rwlock *rw = ours(rwlock);
-
 	const struct limit limit = {clock, time};
 
 	if (unlikely(profile_on) && check_limit(&limit) == 0) {
@@ -447,7 +516,6 @@ EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t *rwlock,
 				      const struct timespec *time)
 {
 	struct rwlock *rw = ours(rwlock);
-
 	const struct limit limit = {CLOCK_REALTIME, time};
 
 	if (unlikely(profile_on) && check_limit(&limit) == 0) {
@@ -468,7 +536,6 @@ EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *rwlock, clockid_t clock,
 				      const struct timespec *time)
 {
 	struct rwlock *rw = ours(rwlock);
-
 	const struct limit limit = {clock, time};
 
 	if (unlikely(profile_on) && check_limit(&limit) == 0) {
@@ -489,7 +556,6 @@ EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t *rwlock,
 				      const struct timespec *time)
 {
 	struct rwlock *rw = ours(rwlock);
-
 	const struct limit limit = {CLOCK_REALTIME, time};
 
 	if (unlikely(profile_on) && check_limit(&limit) == 0) {

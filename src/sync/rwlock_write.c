@@ -24,11 +24,14 @@ enum {
 	BARRED_MOST = 7,  /* doublings of that, for a bias that was not worth it */
 	WORTH_TIMES = 16, /* as long as the withdrawal took must a bias last */
 	SETTLED_NS = 10000000, /* after that a store on its way has arrived */
-	UNSURE_NS = 1000000    /* of sleep that an unlock might not end */
+	UNSURE_NS = 1000000,   /* of sleep that an unlock might not end */
+	TURN_NS = 100000000    /* see pawl_rwlock_write_turn */
 };
 
 /* One that has come: for those who do not wait. */
 static const struct pawl_deadline AT_ONCE;
+/* One that is a turn away from when a writer has to sleep. */
+static const struct pawl_deadline IN_A_TURN;
 
 bool pawl_rwlock_doze(uint64_t ns, const struct pawl_deadline *deadline)
 {
@@ -91,6 +94,7 @@ static int await_other(struct pawl_rwlock *l, const pawl_atomic64 *w, uint64_t s
 		       struct pawl_sleeper *me, const struct pawl_deadline *deadline)
 {
 	struct pawl_bucket *bucket;
+	struct pawl_deadline turn;
 	struct pawl_spin spin;
 	bool sure, late = false;
 
@@ -101,6 +105,10 @@ static int await_other(struct pawl_rwlock *l, const pawl_atomic64 *w, uint64_t s
 	 * line until then. */
 	if (pawl_spin_look(&spin, w) != seen || pawl_spin_change(&spin, w, seen))
 		return 0;
+	if (deadline == &IN_A_TURN) {
+		turn = pawl_deadline_in(TURN_NS);
+		deadline = &turn;
+	}
 	bucket = pawl_bucket_lock(l);
 	me->key = l;
 	me->address = drain_of(l);
@@ -320,8 +328,9 @@ static void begin_write(struct pawl_rwlock *l, struct pawl_sleeper *me)
 	pawl_wait_begin(me);
 }
 
-/* Waits until it writes: 0, or ETIMEDOUT. */
-static int write_by(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
+/* Waits until it writes: 0, or ETIMEDOUT. Readers are waited for until `drained`. */
+static int write_by(struct pawl_rwlock *l, const struct pawl_deadline *deadline,
+		    const struct pawl_deadline *drained)
 {
 	struct pawl_sleeper me;
 	int error;
@@ -331,13 +340,30 @@ static int write_by(struct pawl_rwlock *l, const struct pawl_deadline *deadline)
 		error = pawl_mutex_await(&l->gate, &me, deadline);
 		if (error == 0) {
 			pawl_full_fence(); /* [G] */
-			error = drain_or_leave(l, &me, deadline);
+			error = drain_or_leave(l, &me, drained);
 		} else {
 			wake_line(l);
 		}
 		pawl_wait_end(&me);
 	} while (error == ECANCELED);
 	return error;
+}
+
+int pawl_rwlock_write_turn(struct pawl_rwlock *l, bool has_gate)
+{
+	struct pawl_deadline turn;
+	struct pawl_sleeper me;
+	int error = ECANCELED;
+
+	if (has_gate) {
+		begin_write(l, &me);
+		error = drain_or_leave(l, &me, &IN_A_TURN);
+		pawl_wait_end(&me);
+	}
+	if (error != ECANCELED)
+		return error;
+	turn = pawl_deadline_in(TURN_NS);
+	return write_by(l, &turn, &IN_A_TURN);
 }
 
 void pawl_rwlock_drain_(struct pawl_rwlock *l)
@@ -354,7 +380,7 @@ void pawl_rwlock_drain_(struct pawl_rwlock *l)
 
 void pawl_rwlock_write_slow_(struct pawl_rwlock *l)
 {
-	write_by(l, NULL);
+	write_by(l, NULL, NULL);
 }
 
 bool pawl_rwlock_write_try_(struct pawl_rwlock *l)
@@ -400,7 +426,7 @@ int pawl_rwlock_write_until_(struct pawl_rwlock *l, int clock,
 
 	if (error != 0 && wrong != 0)
 		return wrong;
-	return error == ECANCELED ? write_by(l, &deadline) : error;
+	return error == ECANCELED ? write_by(l, &deadline, &deadline) : error;
 }
 
 void pawl_rwlock_let_in_(struct pawl_rwlock *l)

@@ -54,6 +54,13 @@ bool pawl_rwlock_doze(uint64_t ns, const struct pawl_deadline *deadline);
 bool pawl_rwlock_sleep(struct pawl_sleeper *me, bool sure,
 		       const struct pawl_deadline *deadline);
 
+/*
+ * Waits until it writes, but for a tenth of a second or two at most, and then lets the readers pass
+ * that have come meanwhile: 0, or ETIMEDOUT. `has_gate`: the caller has taken the gate, and
+ * then found readers or a form. For locks that prefer readers.
+ */
+int pawl_rwlock_write_turn(struct pawl_rwlock *l, bool has_gate);
+
 /* Lets go of the gate, as one who has not written. */
 void pawl_rwlock_leave_gate(struct pawl_rwlock *l);
 

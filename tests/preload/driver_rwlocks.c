@@ -14,6 +14,13 @@
 #include <string.h>
 #include <sys/wait.h>
 
+static void kinds_prefer_whom_they_say(void **state)
+{
+	(void)state;
+	behaves_alike("preload_rwlock_kinds");
+	with("PAWL_STATS", "/dev/null", behaves_alike, "preload_rwlock_kinds");
+}
+
 static void rwlocks_behave_as_glibcs_do(void **state)
 {
 	(void)state;
@@ -154,6 +161,7 @@ int check_rwlocks(void)
 	static const struct CMUnitTest rwlocks[] = {
 		cmocka_unit_test(rwlocks_behave_as_glibcs_do),
 		cmocka_unit_test(rwlocks_do_not_allocate),
+		cmocka_unit_test(kinds_prefer_whom_they_say),
 		cmocka_unit_test(rwlocks_exclusion),
 		cmocka_unit_test(rwlocks_many),
 		cmocka_unit_test(rwlocks_churn),
