@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Plain accesses: what the compiler calls before each, and what the program calls to
- * copy, set and compare memory, for which it calls the C library (see main.c for how
+ * copy, set and compare memory, for which it calls the C library (see load.c for how
  * those calls come here).
  */
 #include "plain.h"

@@ -3,7 +3,9 @@
  * Checking anybody's program: it is compiled with -fsanitize=thread, and the calls
  * that the compiler inserts, and those of the C library, come here.
  *
- *   main.c      loads the program, explores it, says what came out
+ *   main.c      explores the program, and prints the verdict
+ *   load.c      loads it, and binds what it calls to what calls.c lists: our function,
+ *               the C library's, or one that refuses
  *   memory.c    its memory: statics, heap, stacks, thread-local variables
  *   accesses.c  races, and memory that is gone
  *   events.c    reads, writes, fences, waits: the events of the explorer
@@ -14,7 +16,6 @@
  *   threads.c, locks.c, conditions.c, semaphores.c, pawl.c, heap.c
  *               what the program calls: threads, mutexes, semaphores, malloc
  *   picture.c, columns.c, page.c   a failing execution, for people
- *   refuse.c    what cannot be played
  *
  * memory.c and accesses.c take the place of those in sim/explore, which follow words
  * of 8 bytes; here every byte counts, and an atomic has 1 to 8 of them.

@@ -208,7 +208,7 @@ void pawl_lease_before_fork(void)
 	/* Ends by the clock at the latest. If the system refuses to make sure, we give
 	 * those who have not seen all this yet as much time as those inside. */
 	while ((somebody_inside(pawl_self()->lease) || !sure) && pawl_os_now() < until)
-		pawl_os_yield();
+		pawl_os_step_aside();
 }
 
 void pawl_lease_after_fork(void)

@@ -54,7 +54,7 @@ static void keep_sequences_out(void)
 	if (pawl_lease_barrier_all())
 		return;
 	for (until = pawl_os_now() + SEQUENCE_NS; pawl_os_now() < until;)
-		pawl_os_yield();
+		pawl_os_step_aside();
 }
 
 void pawl_heirs_before_fork(void)

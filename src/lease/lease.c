@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What becomes of a lease that is not simply its owner's. See pawl/lease.h for
- * the states and I1 to I7.
+ * the states and I1 to I8.
  *
  * Order: every change of a word is a compare and swap, acquire and release, so
  * all that happened to a lease happened before what happens next: [W] pairs with

@@ -317,6 +317,15 @@ void pawl_os_yield(void)
 	sched_yield();
 }
 
+void pawl_os_step_aside(void)
+{
+	const struct timespec moment = {.tv_nsec = 20000};
+	int saved = errno;
+
+	nanosleep(&moment, NULL);
+	errno = saved;
+}
+
 unsigned pawl_os_cpus(void)
 {
 	cpu_set_t set;

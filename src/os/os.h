@@ -99,6 +99,10 @@ bool pawl_os_is_mapped(const volatile void *address);
 /* Lets another thread have this CPU, if one waits for it. */
 void pawl_os_yield(void);
 
+/* Lets any other thread run, also one of lower priority than a real-time thread that
+ * calls it: sleeps for a moment. */
+void pawl_os_step_aside(void);
+
 /* How many CPUs this process may use. */
 unsigned pawl_os_cpus(void);
 

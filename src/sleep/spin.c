@@ -218,7 +218,8 @@ void pawl_spin_while(const pawl_atomic64 *w, uint64_t value, uint64_t ns)
 			/* Relaxed: the caller looks again, with the order it needs. */
 			if (pawl_load_relaxed(w) != value)
 				return;
-			pawl_arch_wait_while(&w->raw, value);
+			/* Not pawl_arch_wait_while: on aarch64 it may last 100 us. */
+			pawl_arch_pause();
 		}
 	while (pawl_os_now() < until);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -331,6 +332,71 @@ static void run_without_the_kernel(void)
 	syscall(SYS_exit_group, 0); /* _exit is a sanitizer's, and does more */
 }
 
+/* A real-time thread that forks lets the thread inside run, though that is less urgent
+ * and has no other CPU. */
+
+static struct {
+	pawl_atomic64 inside, turns, over;
+	cpu_set_t cpu;
+} urgent;
+
+static void *stay_inside(void *lease)
+{
+	struct pawl_lease_handle *h = pawl_lease_self();
+
+	setpriority(PRIO_PROCESS, 0, -20);
+	sched_setaffinity(0, sizeof(urgent.cpu), &urgent.cpu);
+	if (pawl_lease_seize(lease, h) != PAWL_LEASE_OK)
+		abort();
+	pawl_store_release(&urgent.inside, 1);
+	while (pawl_load_acquire(&urgent.over) == 0)
+		pawl_fetch_add_relaxed(&urgent.turns, 1); /* Relaxed: a count */
+	pawl_lease_release(lease, h);
+	return NULL;
+}
+
+static void fork_urgently(void)
+{
+	const struct sched_param highest = {.sched_priority = 1};
+	struct pawl_lease l = PAWL_LEASE_INIT;
+	uint64_t turns;
+	pthread_t thread;
+	pid_t pid;
+
+	CPU_ZERO(&urgent.cpu);
+	CPU_SET((size_t)sched_getcpu(), &urgent.cpu);
+	if (sched_setaffinity(0, sizeof(urgent.cpu), &urgent.cpu) != 0 ||
+	    pthread_create(&thread, NULL, stay_inside, &l) != 0)
+		_exit(2);
+	while (pawl_load_acquire(&urgent.inside) == 0)
+		sched_yield();
+	if (sched_setscheduler(0, SCHED_FIFO, &highest) != 0)
+		_exit(77);
+	turns = pawl_load_relaxed(&urgent.turns); /* Relaxed: a count */
+	pid = fork();
+	if (pid == 0)
+		_exit(0);
+	turns = pawl_load_relaxed(&urgent.turns) - turns; /* Relaxed: likewise */
+	pawl_store_release(&urgent.over, 1);
+	waitpid(pid, NULL, 0);
+	pthread_join(thread, NULL);
+	_exit(turns > 0 ? 0 : 1);
+}
+
+static void an_urgent_fork_lets_others_leave(void **state)
+{
+	int status;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0)
+		fork_urgently();
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		skip_because("real-time scheduling is not allowed");
+	assert_int_equal(status, 0);
+}
+
 static void the_steady_state_asks_nothing_of_the_kernel(void **state)
 {
 	struct pawl_lease_stats before;
@@ -511,6 +577,7 @@ const struct CMUnitTest lease_life_cases[] = {
 	cmocka_unit_test(a_thread_without_a_cpu_number_can_lease),
 	cmocka_unit_test(a_forked_child_has_no_hostages),
 	cmocka_unit_test(who_was_inside_is_poison_in_the_child_only),
+	cmocka_unit_test(an_urgent_fork_lets_others_leave),
 	cmocka_unit_test(the_steady_state_asks_nothing_of_the_kernel),
 	cmocka_unit_test(a_mode_can_be_chosen_before_the_first_use),
 	cmocka_unit_test(a_bad_mode_is_one_line),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl bench: bench.c reads the options, bench_plan.c makes the cells to be
- * measured, bench_beside.c and bench_quota.c make the machine busy or small,
- * bench_run.c measures them, bench_report.c says what came out, and baseline.c
- * keeps it. An app, in bench_app.c, is a workload that is a program of its own.
+ * pawl bench: bench.c reads the options, plan.c makes the cells to be measured,
+ * beside.c and quota.c make the machine busy or small, run.c measures the cells,
+ * report.c prints the results, and baseline.c keeps them. An app, in app.c, is a
+ * workload that is a program of its own.
  */
 #ifndef PAWL_CLI_BENCH_H
 #define PAWL_CLI_BENCH_H

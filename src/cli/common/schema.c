@@ -259,11 +259,6 @@ static const char *schema_of(const char *tool)
 	return embedded_text(name);
 }
 
-bool has_schema(const char *tool)
-{
-	return schema_of(tool) != NULL;
-}
-
 bool fits_schema(const char *tool, const json_t *document, char why[SCHEMA_WHY])
 {
 	json_t *schema = json_loads(schema_of(tool), 0, NULL);

@@ -16,9 +16,6 @@
 
 enum { SCHEMA_WHY = 200 };
 
-/* Whether there is a schema for what the tool writes. */
-bool has_schema(const char *tool);
-
 /* Whether the document fits; if not, where and why it does not, in one line. */
 bool fits_schema(const char *tool, const json_t *document, char why[SCHEMA_WHY]);
 

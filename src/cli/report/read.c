@@ -37,13 +37,6 @@ void *report_allocate(size_t count, size_t size)
 
 /* Files. */
 
-/* What a tool with no schema must not lack, that of try until it has one. */
-static void require_results(const struct report_file *file)
-{
-	if (json_array_size(json_object_get(file->root, "results")) == 0)
-		refuse("'%s' has no results", file->path);
-}
-
 static void load(struct report_file *file)
 {
 	static const char *const tools[] = {"bench", "sim",	"sim-papers",
@@ -74,9 +67,7 @@ static void load(struct report_file *file)
 		       "profile': there is nothing in it to show",
 		       file->path);
 	file->tool = tools[i];
-	if (!has_schema(file->tool))
-		require_results(file);
-	else if (!fits_schema(file->tool, file->root, why))
+	if (!fits_schema(file->tool, file->root, why))
 		refuse("'%s' is not as 'pawl %s --json' writes it: %s; write it anew",
 		       file->path,
 		       strcmp(file->tool, "sim-papers") == 0 ? "sim --preset papers"

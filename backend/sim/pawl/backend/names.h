@@ -65,6 +65,7 @@
 #define pawl_lease_place	 sim_lease_place
 #define pawl_os_sleep		 sim_os_sleep
 #define pawl_os_yield		 sim_os_yield
+#define pawl_os_step_aside	 sim_os_yield
 #define pawl_os_likely_cpus	 sim_os_likely_cpus
 #define pawl_os_wake		 sim_os_wake
 #define pawl_os_now		 sim_os_now
