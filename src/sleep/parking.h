@@ -53,9 +53,9 @@ struct pawl_sleeper {
 	struct pawl_sleeper *volatile outer;
 	void (*abandon)(struct pawl_sleeper *);
 	volatile bool acquired; /* by then it has what it waited for */
-	bool taken;		/* pawl_cond's only: off its list, and about to be woken */
-	uint64_t since;		/* pawl_cond's only: when it came, on the clock */
-	uint64_t told;		/* and when it was woken, if it was */
+	bool taken;	/* pawl_cond's only: off its list, and about to be woken */
+	uint64_t since; /* pawl_cond's only: when it came, on the clock */
+	uint64_t told;	/* and when it was woken, if it was */
 };
 
 /* A lock in one word, for a bucket; see guard.c. */
