@@ -70,7 +70,8 @@ bool pawl_cond_leave(struct pawl_cond *c, struct pawl_sleeper *me, bool woken)
 	/* The signaller wakes it, or puts it into the mutex's queue: this ends as soon as
 	 * it has. */
 	do {
-		error = me->mutex != NULL ? pawl_mutex_leave_queue(me) : ENOENT;
+		error = me->mutex != NULL && !me->acquired ? pawl_mutex_leave_queue(me)
+							   : ENOENT;
 		soon = pawl_deadline_in(pawl_wake_cost());
 	} while (error == ENOENT && !woken && !pawl_sleep(me, &soon));
 	if (error == 0)

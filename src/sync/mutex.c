@@ -333,11 +333,7 @@ void pawl_mutex_lock_queued(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
 {
 	bring_others(m);
 	compete(m, sleeper, true, NULL);
-	/* No grant is left for a jump to give back. Relaxed: in no queue. */
-	pawl_critical_enter();
-	sleeper->address = NULL;
-	pawl_store_relaxed(&sleeper->state, SLEEPER_WAITING);
-	pawl_critical_leave();
+	sleeper->acquired = true; /* no grant is left for a jump to give back */
 }
 
 /*
