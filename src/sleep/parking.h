@@ -39,8 +39,6 @@ struct pawl_sleeper {
 	 * two queues of one lock are under one bucket's lock. NULL: the address. */
 	const volatile void *key;
 	struct pawl_sleeper *next, *previous; /* in its queue */
-	/* Of the first in its queue: the last; and the first of the bucket's other queues. */
-	struct pawl_sleeper *last, *next_queue, *previous_queue;
 	uint64_t arrival;	  /* how many had come to the bucket by then */
 	bool counted;		  /* in its cell's `wanted` */
 	enum pawl_until until;	  /* pawl_park_'s only */
@@ -56,6 +54,9 @@ struct pawl_sleeper {
 	bool taken;	/* pawl_cond's only: off its list, and about to be woken */
 	uint64_t since; /* pawl_cond's only: when it came, on the clock */
 	uint64_t told;	/* and when it was woken, if it was */
+	/* Of the first in its queue: the last; and the first of the bucket's other queues. Away
+	 * from `state`, which a head polls while arrivals change these. */
+	struct pawl_sleeper *last, *next_queue, *previous_queue;
 };
 
 /* A lock in one word, for a bucket; see guard.c. */
@@ -77,7 +78,9 @@ const void *pawl_critical_frame(void);
 struct pawl_bucket {
 	/* Guards the rest, and the queues. */
 	__attribute__((aligned(64))) pawl_atomic64 lock;
-	struct pawl_sleeper *first; /* of its queues: each by its first sleeper */
+	/* On a line of its own: threads poll the lock while its holder changes these. The
+	 * first of its queues, each by its first sleeper. */
+	__attribute__((aligned(64))) struct pawl_sleeper *first;
 	/* A bit for each key that was queued here since the bucket was last empty: may be
 	 * set for nothing, must never be missing. Also read without the lock. */
 	pawl_atomic64 keys;
