@@ -383,6 +383,15 @@ static void fork_urgently(void)
 	_exit(turns > 0 ? 0 : 1);
 }
 
+#ifdef __SANITIZE_THREAD__
+/* Else TSan ends the child of a fork that starts a thread. */
+__attribute__((visibility("default"))) const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+	return "die_after_fork=0";
+}
+#endif
+
 static void an_urgent_fork_lets_others_leave(void **state)
 {
 	int status;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* pawl_rwlock in each of its forms: who is let in, who waits, what is left behind. */
+#define _GNU_SOURCE
 #include "harness/harness.h"
 #include "rwlock_forms.h"
 #include "sync/reads.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 _Static_assert(sizeof(struct pawl_rwlock) == 32, "two in a cache line");
 
@@ -401,6 +404,7 @@ struct dropped {
 	struct pawl_rwlock l;
 	bool writes;
 	int error;
+	pawl_atomic64 id; /* of the thread that waits */
 };
 
 static void *wait_and_be_dropped(void *argument)
@@ -408,11 +412,38 @@ static void *wait_and_be_dropped(void *argument)
 	struct dropped *d = argument;
 	struct timespec then = in_ms(CLOCK_MONOTONIC, 300);
 
+	pawl_store_release(&d->id, (uint64_t)gettid());
 	if (d->writes)
 		d->error = pawl_rwlock_write_timedlock(&d->l, CLOCK_MONOTONIC, &then);
 	else
 		d->error = pawl_rwlock_read_timedlock(&d->l, CLOCK_MONOTONIC, &then);
 	return NULL;
+}
+
+/* Whether the thread sleeps: only then is the lock's memory the program's to use anew. */
+static bool is_asleep(uint64_t id)
+{
+	char path[64], line[256] = "";
+	const char *end;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%u/stat", (unsigned)id);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	assert_non_null(fgets(line, sizeof(line), file));
+	fclose(file);
+	end = strrchr(line, ')'); /* of its name; its state follows */
+	return end != NULL && end[2] == 'S';
+}
+
+/* The sleeper looks at the new lock when its time is up. */
+static void make_new(struct pawl_rwlock *l)
+{
+	/* Relaxed, here and below: as plain stores would be, but no data race. */
+	pawl_store_relaxed(&l->word, 0);
+	pawl_store_relaxed(&l->barred, 0);
+	pawl_store_relaxed(&l->gate.word, 0);
+	pawl_store_relaxed(&l->gate.due, 0);
 }
 
 static void a_new_lock_drops_the_waiters_of_the_old_one(void **state)
@@ -438,12 +469,14 @@ static void a_new_lock_drops_the_waiters_of_the_old_one(void **state)
 			assert_int_equal(
 				pthread_create(&thread, NULL, wait_and_be_dropped, &d),
 				0);
-			while (pawl_load_acquire(&pawl_filter_of_(place)->wanted) == none)
+			while (pawl_load_acquire(&pawl_filter_of_(place)->wanted) ==
+				       none ||
+			       !is_asleep(pawl_load_acquire(&d.id)))
 				breathe();
 			pawl_rwlock_forget(&d.l, true);
 			assert_int_equal(
 				pawl_load_acquire(&pawl_filter_of_(place)->wanted), none);
-			d.l = (struct pawl_rwlock)PAWL_RWLOCK_INIT;
+			make_new(&d.l);
 			pthread_join(thread, NULL);
 			/* Late, or in the new lock, which was free. */
 			if (d.error == 0)
