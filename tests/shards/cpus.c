@@ -106,15 +106,6 @@ static bool use(const char *mode, enum pawl_shards_kind kind)
 	return pawl_counter_sum(&counter) == (uint64_t)THREADS * ROUNDS && twice == 0;
 }
 
-#ifdef __SANITIZE_THREAD__
-/* Else TSan ends the child of a fork that starts a thread. */
-__attribute__((visibility("default"))) const char *__tsan_default_options(void);
-const char *__tsan_default_options(void)
-{
-	return "die_after_fork=0";
-}
-#endif
-
 /* In a process of its own, for the mode is chosen once. */
 static void use_in_child(const char *mode, enum pawl_shards_kind kind)
 {
