@@ -6,20 +6,34 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 
 /* Set by the thread that the signal happens to reach; relaxed, for it only says
  * when to end. */
-static pawl_atomic64 interrupted;
+static pawl_atomic64 own_interrupt;
+static pawl_atomic64 *interrupted = &own_interrupt;
 
 void crew_interrupt(void)
 {
-	pawl_store_relaxed(&interrupted, 1);
+	pawl_store_relaxed(interrupted, 1);
 }
 
 bool crew_interrupted(void)
 {
-	return pawl_load_relaxed(&interrupted) != 0;
+	return pawl_load_relaxed(interrupted) != 0;
+}
+
+void crew_share_interrupt(void)
+{
+	void *word;
+
+	if (interrupted != &own_interrupt)
+		return;
+	word = mmap(NULL, sizeof(*interrupted), PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (word != MAP_FAILED)
+		interrupted = word;
 }
 
 double crew_patience = 60;

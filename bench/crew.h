@@ -34,4 +34,8 @@ extern bool crew_pins;
 void crew_interrupt(void);
 bool crew_interrupted(void);
 
+/* An interrupt of this process is also one of those that it forks from now on, and the
+ * other way round; call it before the first. Without memory each has its own. */
+void crew_share_interrupt(void);
+
 #endif /* PAWL_BENCH_CREW_H */

@@ -6,10 +6,12 @@
 #include <sim/coherence/workload.h>
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,6 +61,7 @@ void workload_run_all(const struct workload_setup setups[],
 		pid_t pid = fork();
 
 		if (pid == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			work(board, setups, count, NULL);
 			_exit(0);
 		}

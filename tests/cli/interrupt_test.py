@@ -64,17 +64,24 @@ class Interrupts(CommandTest):
                     self.assertTrue(all(s > 0 for s in result["samples"]))
 
     def test_sim_stops_within_a_run(self):
-        """A run without end: nothing is left of it, and no file."""
-        child = subprocess.Popen([self.pawl, "sim", "--locks", "ticket", "--threads", "4",
-                                  "--episodes", "1000000000", "--json", "r.json"],
-                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                 cwd=self.directory.name)
-        self.assertIn("runs of", child.stderr.readline())
-        child.send_signal(signal.SIGINT)
-        out, _ = child.communicate(timeout=600)
-        self.assertEqual(child.returncode, 130)
-        self.assertEqual(out, "")
-        self.assertFalse(os.path.exists(self.path("r.json")))
+        """A run without end: nothing is left of it, and no file. Only the command gets the
+        signal, once the processes that it starts simulate."""
+        for jobs in 1, 2:
+            with self.subTest(jobs=jobs):
+                child = subprocess.Popen(
+                    [self.pawl, "sim", "--locks", "ticket", "--threads", "4", "--jobs",
+                     str(jobs), "--episodes", "1000000000", "--json", "r.json"],
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                    cwd=self.directory.name)
+                self.assertIn("runs of", child.stderr.readline())
+                while len(self.read(f"/proc/{child.pid}/task/{child.pid}/children").split()
+                          ) < jobs - 1:
+                    time.sleep(0.01)
+                child.send_signal(signal.SIGINT)
+                out, _ = child.communicate(timeout=600)
+                self.assertEqual(child.returncode, 130)
+                self.assertEqual(out, "")
+                self.assertFalse(os.path.exists(self.path("r.json")))
 
 
 class BrokenPipes(CommandTest):
@@ -94,12 +101,12 @@ class BrokenPipes(CommandTest):
                 os.unlink(self.path("r.json"))
 
     def test_without_a_file_it_ends_at_once(self):
-        child = subprocess.Popen([self.pawl, "list"], stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE)
-        child.stdout.close()
-        self.assertEqual(child.wait(timeout=600), -signal.SIGPIPE)
-        self.assertEqual(child.stderr.read(), b"")
-        child.stderr.close()
+        out, into = os.pipe()
+        os.close(out)  # before it starts: it could write all before a later close
+        done = subprocess.run([self.pawl, "list"], stdout=into, stderr=subprocess.PIPE)
+        os.close(into)
+        self.assertEqual(done.returncode, -signal.SIGPIPE)
+        self.assertEqual(done.stderr, b"")
 
 
 if __name__ == "__main__":

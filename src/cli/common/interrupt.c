@@ -15,6 +15,7 @@ static void catch_with(int flags)
 {
 	struct sigaction action = {.sa_flags = flags};
 
+	crew_share_interrupt();
 	action.sa_handler = on_interrupt;
 	sigaction(SIGINT, &action, NULL);
 }

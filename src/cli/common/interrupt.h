@@ -9,8 +9,8 @@
 /* As a shell says it of a process that SIGINT ended. */
 enum { EXIT_INTERRUPTED = 128 + SIGINT };
 
-/* From now on the first interrupt is remembered, and the second one ends the
- * process. */
+/* From now on the first interrupt is remembered, also for the processes that this one
+ * forks, and the second one ends the process. */
 void catch_interrupt(void);
 
 /* Any number of them are remembered as one: for a process that another one ends. */
