@@ -2,7 +2,7 @@
 /*
  * Simulated machines: how many CPUs, how they are grouped, and what it costs to
  * move a cache line between them. Read from a small file, one "key = value" on
- * a line, "#" begins a comment; data/machines/ has the ones built in.
+ * a line, "#" begins a comment; sim/coherence/machines/ has the ones built in.
  */
 #ifndef SIM_COHERENCE_MACHINE_H
 #define SIM_COHERENCE_MACHINE_H

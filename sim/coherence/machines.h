@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of data/machines/, in the order of machine_names; made by CMake. */
+/* The files of sim/coherence/machines/, in the order of machine_names; made by CMake. */
 #ifndef SIM_COHERENCE_MACHINES_H
 #define SIM_COHERENCE_MACHINES_H
 

@@ -133,9 +133,8 @@ static enum pawl_lease_mode wanted(void)
 }
 
 /*
- * Sequences wherever they are to be had: they were faster than the lease with 1, 2 and 64
- * threads (data/2026-11-17/leases; one CPU, a Zen 4). "no" is for who wants to compare,
- * or to step through.
+ * Sequences wherever the system has them: they execute fewer instructions than the lease.
+ * "no" is for comparing the two, and for stepping through in a debugger.
  */
 static bool wants_sequences(void)
 {

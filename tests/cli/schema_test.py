@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the tools write fits data/schema; and pawl report, which has a reader of schemas of its
+"""What the tools write fits src/cli/schema; and pawl report, which has a reader of schemas of its
 own, refuses what does not. usage: schema_test.py PAWL"""
 import copy
 import glob
@@ -13,7 +13,7 @@ import jsonschema
 
 import command
 
-FOLDER = os.path.join(command.ROOT, "data", "schema")
+FOLDER = os.path.join(command.ROOT, "src", "cli", "schema")
 # What src/cli/common/schema.c knows, and what only explains.
 KNOWN = {"$ref", "type", "const", "enum", "required", "properties", "additionalProperties", "items",
          "minItems", "maxItems", "minimum", "maximum", "exclusiveMinimum", "minLength", "anyOf",
@@ -91,7 +91,7 @@ class Schemas(command.CommandTest):
                 self.assertFalse(validator(tool).is_valid(spoilt), (tool, name))
 
     def test_published_results_fit(self):
-        for path in glob.glob(os.path.join(command.ROOT, "data", "2*", "**", "*.json"),
+        for path in glob.glob(os.path.join(command.ROOT, "data", "**", "*.json"),
                               recursive=True):
             with open(path) as file:
                 document = json.load(file)

@@ -34,7 +34,7 @@ echo "ignore 7"; echo "score: $score points"
 """
 
 
-SCHEMA = os.path.join(ROOT, "data", "schema", "try.schema.json")
+SCHEMA = os.path.join(ROOT, "src", "cli", "schema", "try.schema.json")
 
 
 def has_jsonschema(python):

@@ -16,7 +16,7 @@ import jsonschema
 
 import command
 
-SCHEMA = os.path.join(command.ROOT, "data", "schema", "bench.schema.json")
+SCHEMA = os.path.join(command.ROOT, "src", "cli", "schema", "bench.schema.json")
 DOCUMENT = os.path.join(command.ROOT, "docs", "bench.md")
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that are built into the command: the schemas of data/schema, and what a page
+/* Files that are built into the command: the schemas of src/cli/schema, and what a page
  * of pawl report is made of. */
 #ifndef PAWL_CLI_EMBEDDED_H
 #define PAWL_CLI_EMBEDDED_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a tool writes as JSON is defined once, in data/schema/TOOL.schema.json. Tests
+ * What a tool writes as JSON is defined once, in src/cli/schema/TOOL.schema.json. Tests
  * hold writers to that file, and readers ask here whether a document fits it.
  *
  * Of JSON Schema (draft 7) this knows: $ref to a definition, type, const, enum,
