@@ -3,8 +3,8 @@
  * pawl/atomic.h - the memory seam, pawl/word.h, and on top of it the waiting seam.
  *
  * Waiting is a primitive, not a loop: pawl_await_* return once the word has
- * the value asked for, and the store that makes it so is followed by
- * pawl_notify on the same word and policy. `how` must be a compile-time
+ * the requested value. The thread that stores this value calls pawl_notify
+ * afterwards, with the same word and policy. `how` must be a compile-time
  * constant; it then inlines away.
  */
 #ifndef PAWL_ATOMIC_H
@@ -68,9 +68,9 @@ static inline uint64_t pawl_await_ne_acquire(const pawl_atomic64 *w, uint64_t va
 }
 
 /*
- * Waits until the word differs from `seen`, but gives up from time to time:
- * for a waiter whose condition lives in another word and who looks there
- * after each return. Returns the last value read.
+ * Waits until the word differs from `seen`, but returns from time to time even
+ * if it does not: for a waiter whose condition is in another word, which it
+ * checks after each return. Returns the last value read.
  */
 
 static inline uint64_t pawl_await_change_acquire(const pawl_atomic64 *w, uint64_t seen,
@@ -83,8 +83,8 @@ static inline uint64_t pawl_await_change_acquire(const pawl_atomic64 *w, uint64_
 }
 
 /*
- * Waits while the word is `value`, but not for long: for a waiter who then goes
- * on to wait in another way. Returns the last value read.
+ * Waits while the word is `value`, for a short time only: for a waiter that then
+ * waits in another way. Returns the last value read.
  */
 
 static inline uint64_t pawl_await_briefly_acquire(const pawl_atomic64 *w, uint64_t value,
@@ -97,9 +97,9 @@ static inline uint64_t pawl_await_briefly_acquire(const pawl_atomic64 *w, uint64
 }
 
 /*
- * Waits with read-modify-writes, so that the line is already ours to write
- * when the wait ends (Hemlock paper, section 2.1). pawl_await_cas_* wait until
- * they changed the word from `from` to `to`.
+ * Waits with read-modify-writes, so that this CPU owns the line when the wait
+ * ends (Hemlock paper, section 2.1). pawl_await_cas_* wait until their
+ * compare-and-swap from `from` to `to` succeeds.
  */
 
 static inline void pawl_await_cas_acquire(pawl_atomic64 *w, uint64_t from, uint64_t to,
@@ -123,8 +123,8 @@ static inline void pawl_await_cas_acq_rel(pawl_atomic64 *w, uint64_t from, uint6
 }
 
 /*
- * Waits until the word is (is not) `value`, polling with fetch-and-add of 0;
- * a waiter that sleeps does not poll, and has no use for that.
+ * Waits until the word is (is not) `value`, polling with fetch-and-add of 0.
+ * A waiter that sleeps does not poll and uses plain loads.
  */
 
 static inline void pawl_await_eq_rmw_acquire(pawl_atomic64 *w, uint64_t value,
@@ -146,8 +146,8 @@ static inline void pawl_await_ne_rmw_acquire(pawl_atomic64 *w, uint64_t value,
 }
 
 /*
- * Follows the store of `value` that may end a wait on *w. Uses the address
- * alone: *w may be gone by now, freed by the thread that the store let in.
+ * Call it after the store of `value` that may end a wait on *w. It uses only the
+ * address: the thread that the store let in may have freed *w already.
  */
 static inline void pawl_notify(const pawl_atomic64 *w, uint64_t value, enum pawl_wait how)
 {

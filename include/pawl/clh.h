@@ -19,8 +19,8 @@
  *
  *   I1  tail is the node of the last arrival, 0 before the first one.
  *   I2  A node's ready is stored 1 once an episode, by its holder's unlock.
- *   I3  After that store the node belongs to the successor, who takes it
- *       instead of its own: nodes circulate.
+ *   I3  After that store the node belongs to the successor, which keeps it in
+ *       place of its own: nodes circulate.
  *
  * Order      [A] pairs with [R]: a section happens before the next one. [T]
  *            pairs with itself: it publishes the cleared node.
@@ -68,17 +68,17 @@ static inline void pawl_clh_release_(struct pawl_clh_core *l,
 	(void)l;
 	pawl_store_release(&context->mine->ready, 1); /* [R] I2 */
 	pawl_notify(&context->mine->ready, 1, how);
-	/* Only now: it writes to a line that others have read. */
+	/* After [R]: the write misses in the cache, and need not delay the hand-over. */
 	if (__builtin_expect(context->ahead != NULL, true))
 		pawl_node_put_(context->ahead); /* I3 */
 }
 
 PAWL_FACE_CONTEXT(clh);
 
-/* Frees what an unlocked lock keeps; *l may then be freed or used again. */
+/* Frees the node that an unlocked lock keeps; *l may then be freed or used again. */
 static inline void pawl_clh_destroy(struct pawl_clh *l)
 {
-	/* Relaxed: the caller alone knows of *l by now, and saw it unlocked. */
+	/* Relaxed: no other thread uses *l any more, and the caller saw it unlocked. */
 	uint64_t last = pawl_load_relaxed(&l->core.tail);
 
 	if (last != 0)
@@ -86,7 +86,7 @@ static inline void pawl_clh_destroy(struct pawl_clh *l)
 	pawl_store_relaxed(&l->core.tail, 0); /* Relaxed: as above */
 }
 
-/* The same of one whose waiters sleep. */
+/* As pawl_clh_destroy, of a lock whose waiters sleep. */
 static inline void pawl_clh_park_destroy(struct pawl_clh_park *l)
 {
 	pawl_clh_destroy(&l->lock);

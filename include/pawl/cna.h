@@ -1,50 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl/cna.h - queue lock in one word that stays where its data are for a while.
+ * pawl/cna.h - NUMA-aware queue lock in one word: stays within a cache for a while.
  *
  * Choose it  for a hot lock on a machine whose CPUs do not all share a cache: lock
  *            and data then seldom travel further. It fits wherever mcs.h does.
  * Avoid it   when threads may outnumber CPUs; or for strict arrival order.
  * Source     Dice & Kogan, "Compact NUMA-aware Locks", EuroSys 2019.
- * Departs    from it: a home is what shares a cache, not a NUMA node; a count, not a
- *            coin, ends its turn (I4); links say who is near; those that are passed
- *            over are sorted by home, so that many homes do not make a long search;
- *            what a holder hands on is in fields of its own, not in the word that is
- *            waited for.
+ * Departs    from it: waiters are grouped by last-level cache (LLC), not by NUMA
+ *            node; a count, not a coin, ends a turn (I4); a link carries the LLC of
+ *            the node it points to; waiters that are passed over are sorted by LLC, so
+ *            that many LLCs do not make a long search; what a holder hands on is in
+ *            fields of its own, not in the word that the waiter polls.
  * Cost       lock 1 RMW, unlock 1 RMW; 16 bytes (core 8), 0 = free; one node
- *            of 128 bytes for each lock held or waited for. With one home it
+ *            of 128 bytes for each lock held or waited for. With one LLC it
  *            is mcs and a few stores.
  *
- * State: the queue of mcs.h, and beside it those that its holder H passed over, in
- * runs of one home each: H.aside is the run that was made last, in a circle.
+ * State: the queue of mcs.h, and beside it the waiters that its holder H passed over, in
+ * runs of one LLC each. The runs form a circle; H.aside is the newest.
  *
- *   H -> b1 -> c1 -> b2 -> a1, aside  -         (a, b, c: homes; H is an a)
+ *   H -> b1 -> c1 -> b2 -> a1, aside  -         (a, b, c: LLCs; H is an a)
  *     unlock by H:  a1 -> ..., aside b1 -> b2, c1        a1 is near
- *     unlock by a1: b1 -> b2 -> ..., aside c1            the turn is over, or nobody
- *                                                        near waits
+ *     unlock by a1: b1 -> b2 -> ..., aside c1            the turn is over, or no
+ *                                                        thread near waits
  *
- *   I1  tail is the last node of the queue, 0 if nobody holds or waits. Who is
- *       aside is not in the queue, and cannot be reached from tail.
- *   I2  Links of nodes before the tail, aside, value, last, free_next and streak are
- *       the holder's alone; a waiter writes its home and the link behind it, once,
- *       and that says its home as well: to pass it over, nobody need look at it.
- *   I3  Of a home there is one run aside at most, value says of which there are
- *       (PAWL_CNA_HOMES bits); its first node knows its last, whose link is 0. Who is
- *       passed over comes last in its home's run, and a new run last in the circle.
- *   I4  A turn is the sections of one home in a row while somebody is aside: streak
- *       counts them, PAWL_NUMA_STREAK at most. The next turn is that of the eldest
- *       run. So all homes take turns, and each of them is first come, first served.
+ *   I1  tail is the last node of the queue, 0 if no thread holds or waits. Nodes
+ *       aside are not in the queue, and cannot be reached from tail.
+ *   I2  Only the holder accesses the links of nodes before the tail, aside, value,
+ *       last, free_next and streak. A waiter writes its LLC and its predecessor's link,
+ *       once; the link carries its LLC as well, so that passing the waiter over needs
+ *       no access to its node.
+ *   I3  An LLC has at most one run aside; the bits of value say which LLCs have one
+ *       (PAWL_CNA_HOMES bits). A run's first node knows its last, whose link is 0. A
+ *       waiter that is passed over is appended to its LLC's run, a new run to the circle.
+ *   I4  A turn is a row of sections of one LLC while waiters are aside: streak counts
+ *       them, PAWL_NUMA_STREAK at most. The next turn is that of the oldest run. So
+ *       all LLCs take turns, and each of them is first come, first served.
  *
  * Order      [A] pairs with [R]: a section happens before the next one, and what
  *            its holder handed on is there. [T] pairs with itself and with [F]: it
  *            publishes the cleared node to the successor, and takes over from the
- *            unlock that emptied the queue, or made it a run that was aside: who
- *            comes behind its last links itself after that link was cleared.
- *            [N] pairs with [L]: a holder that finds a waiter also finds its home,
- *            and its link cleared.
+ *            unlock that emptied the queue, or replaced it by a run that was aside:
+ *            a successor of the run's last node links itself after that node's link
+ *            was cleared. [N] pairs with [L]: a holder that finds a waiter also finds
+ *            its LLC, and its link cleared.
  * Lifetime   [F], or else [R], is unlock's last access to what it does not own: [F]
  *            to *l, [R] to the node of a thread that waits.
- * Checked    tests/locks/cna.c; pawl check cna, with two homes and with
+ * Checked    tests/locks/cna.c; pawl check cna, with two LLCs and with
  *            three; mutants A, R, T, F, N, L, I1, I2, I3.
  */
 #ifndef PAWL_CNA_H
@@ -63,7 +64,8 @@ struct pawl_cna_context {
 
 #define PAWL_CNA_INIT PAWL_ZERO
 
-/* Homes that are more share one. A link has room for so many, beside its address. */
+/* Machines with more LLCs fold them onto these. A link has room for 64 beside its
+ * address, which is a multiple of 128. */
 enum { PAWL_CNA_HOMES = 64 };
 
 static inline struct pawl_node *pawl_cna_node_(uint64_t link)
@@ -76,7 +78,7 @@ static inline uint32_t pawl_cna_home_(uint64_t link)
 	return link % PAWL_CNA_HOMES;
 }
 
-/* The lock was free: nobody is aside, and where we are nobody has asked yet. */
+/* The lock was free: no waiters are aside, and our LLC is not known yet. */
 static inline void pawl_cna_begin_(struct pawl_node *node)
 {
 	node->aside = NULL;
@@ -124,18 +126,18 @@ static inline bool pawl_cna_try_acquire_(struct pawl_cna_core *l,
 	return false;
 }
 
-/* Puts a row of waiters of one home aside, from `link` to `last`, who is not the tail. */
+/* Puts the waiters of one LLC from `link` to `last`, which is not the tail, aside. */
 static inline void pawl_cna_put_aside_(struct pawl_node *node, uint64_t link,
 				       struct pawl_node *last)
 {
 	struct pawl_node *first = pawl_cna_node_(link), *run = node->aside;
 	uint64_t bit = (uint64_t)1 << pawl_cna_home_(link);
 
-	/* Relaxed: links that are ours (I2) until [R] hands them on, or [F] lets
-	 * somebody come behind the last one. */
+	/* Relaxed: links that only the holder accesses (I2) until [R] hands them on, or
+	 * [F] lets an arrival append to the last one. */
 	pawl_store_relaxed(&last->next, 0);
 	if ((node->value & bit) != 0) {
-		while (run->home != pawl_cna_home_(link)) /* there is one (I3) */
+		while (run->home != pawl_cna_home_(link)) /* ends: it exists (I3) */
 			run = run->free_next;
 		pawl_store_relaxed(&run->last->next, link); /* Relaxed: likewise */
 		run->last = last;
@@ -150,14 +152,14 @@ static inline void pawl_cna_put_aside_(struct pawl_node *node, uint64_t link,
 }
 
 /*
- * Puts those aside that wait before the first one near, or else before the last ones
- * that are known: the tail cannot go. Returns the link to who is left.
+ * Puts the waiters before the first near one aside; if none is near, those before the
+ * last known run: the tail must stay. Returns the link to the first one that stays.
  */
 static inline uint64_t pawl_cna_pass_over_(struct pawl_node *node, uint64_t link)
 {
 	uint64_t at = link, next;
 
-	/* Not written for nothing: who told us to go has our node's line, too. */
+	/* Written only if needed: the previous holder's CPU may have our node's line. */
 	if (node->home == PAWL_NO_HOME)
 		node->home = pawl_node_home_(node) % PAWL_CNA_HOMES;
 	while (pawl_cna_home_(at) != node->home) {
@@ -173,7 +175,7 @@ static inline uint64_t pawl_cna_pass_over_(struct pawl_node *node, uint64_t link
 	return link;
 }
 
-/* What goes to a waiter with the lock. */
+/* Copies the state that goes with the lock to its next holder. */
 static inline struct pawl_node *pawl_cna_give_(const struct pawl_node *node,
 					       struct pawl_node *to, uint32_t streak)
 {
@@ -183,7 +185,7 @@ static inline struct pawl_node *pawl_cna_give_(const struct pawl_node *node,
 	return to;
 }
 
-/* Takes the eldest run from those aside. */
+/* Removes the oldest run from those aside. */
 static inline struct pawl_node *pawl_cna_fetch_(struct pawl_node *node)
 {
 	struct pawl_node *first = node->aside->free_next;
@@ -196,7 +198,7 @@ static inline struct pawl_node *pawl_cna_fetch_(struct pawl_node *node)
 	return first;
 }
 
-/* Who comes next; NULL if nobody waits, and *l is free. */
+/* The next holder; NULL if no thread waits, and *l is now free. */
 static inline struct pawl_node *pawl_cna_next_(struct pawl_cna_core *l,
 					       struct pawl_node *node, enum pawl_wait how)
 {

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl/cohort.h - one lock for all above one queue for each home.
+ * pawl/cohort.h - NUMA-aware lock: a global lock above one queue per last-level cache.
  *
  * Choose it  for a few very hot locks on a machine whose CPUs do not all share a cache:
- *            those that do keep the lock for a while, and wait for each other alone.
- *            With one cache for all it is hapax.h.
+ *            CPUs that share one (LLC) keep the lock for a while, and wait for each other
+ *            only. With one cache for all it is hapax.h.
  * Avoid it   when threads may outnumber CPUs; or where four kilobytes for a lock are
  *            too much (cna.h needs 16 bytes).
  * Source     Dice, Marathe & Shavit, "Lock Cohorting", PPoPP 2012, with what the
  *            Hapax paper (Dice & Kogan, PPoPP 2026) says its locks are for: release
  *            by another thread than the one that acquired.
- * Departs    from it: a home is what shares a cache, not a NUMA node; a thread leaves the
- *            queue of its home before it releases the lock above, so that the next holder
- *            may free it; trylock goes straight to the lock above.
+ * Departs    from it: a group is an LLC, not a NUMA node; a thread leaves the queue of
+ *            its group before it releases the global lock, so that the next holder may
+ *            free it; trylock goes straight to the global lock.
  * Cost       lock 2 RMW, unlock 1 RMW; 4240 bytes (core 4224), 0 = free; one node of 128
- *            bytes for each lock held or waited for. With one home 1 and 0 RMW.
+ *            bytes for each lock held or waited for. With one LLC 1 and 0 RMW.
  *
- * State: `all`, a hapax lock, and groups[home].tail, a queue as in mcs.h. Who is first
- * in its group's queue acquires `all`, and holds *l; unlock either passes both on
+ * State: `all`, a hapax lock, and groups[LLC].tail, a queue as in mcs.h. The first thread
+ * of a group's queue acquires `all`, and holds *l; unlock either passes both on
  *
  *   (all: x, group: N -> M) --unlock by N--> (all: x, group: M), M.ready = PASSED
  *
@@ -25,19 +25,20 @@
  *
  *   (all: x, group: N -> M) --> (all: x, group: M), M.ready = FIRST --> (all free)
  *
- *   I1  Who holds *l holds `all`, by the value in its context. Groups exclude
- *       nobody: a thread may hold *l without being in one (trylock, one home).
+ *   I1  The holder of *l holds `all`, by the value in its context. Groups exclude
+ *       no thread: one may hold *l without being in a group (trylock, one LLC).
  *   I2  At most one thread of a group waits for `all`, or holds *l through the group.
- *   I3  A group passes `all` on PAWL_NUMA_STREAK times at most, and `all` is first come
- *       first served: so is the number of sections that overtake a waiter bounded.
+ *   I3  A group passes `all` on PAWL_NUMA_STREAK times at most, and `all` is first come,
+ *       first served. So the number of sections that overtake a waiter is bounded.
  *
  * Order      [A] pairs with [R]: a section happens before the next one of the group;
  *            other sections are ordered by `all`. [T] pairs with itself: it publishes
- *            the cleared node. [N] pairs with [L]: who is found has cleared its node.
+ *            the cleared node. [N] pairs with [L]: a successor that is found has
+ *            cleared its node.
  * Lifetime   Passing on, [R] is unlock's last access, to the successor's node. Otherwise
  *            it is [R] of hapax.h.
- * Checked    tests/locks/cohort.c; pawl check cohort, with two homes and with three; mutants A, R, T,
- *            N, L, I1, I2, I3.
+ * Checked    tests/locks/cohort.c; pawl check cohort, with two LLCs and with three;
+ *            mutants A, R, T, N, L, I1, I2, I3.
  */
 #ifndef PAWL_COHORT_H
 #define PAWL_COHORT_H
@@ -45,9 +46,9 @@
 #include <pawl/face.h>
 #include <pawl/hapax.h>
 
-enum { PAWL_COHORT_GROUPS = 32 }; /* homes that are more share one */
+enum { PAWL_COHORT_GROUPS = 32 }; /* machines with more LLCs fold them onto these */
 
-/* What a thread that waits in a group is told: it is first there; or the lock is its. */
+/* Values of ready: the waiter is first in its group; or it also owns the lock. */
 enum { PAWL_COHORT_FIRST = 1, PAWL_COHORT_PASSED = 2 };
 
 /* Kept apart by distance: memory may be aligned to 16 bytes only. */
@@ -132,7 +133,7 @@ static inline bool pawl_cohort_leave_(struct pawl_cohort_core *l,
 	bool pass = node->streak < PAWL_NUMA_STREAK;	/* I3 */
 
 	if (next == 0) {
-		/* Relaxed: who finds the queue empty is ordered by `all`. */
+		/* Relaxed: `all` orders a thread that finds the queue empty. */
 		if (pawl_cas_relaxed(pawl_cohort_tail_(l, node), pawl_address(node), 0))
 			return false;
 		next = pawl_await_ne_acquire(&node->next, 0, how); /* [N] as in mcs.h */

@@ -3,26 +3,26 @@
  * pawl/cond.h - condition variable for pawl_mutex.
  *
  * Choose it  to sleep until another thread, under the same mutex, has changed
- *            something. Wait in a loop: a wake-up for no reason is allowed.
+ *            something. Wait in a loop: wake-ups may be spurious.
  * Avoid it   with any other lock of the library.
  * Source     pawl.
  * Departs    from nothing.
- * Cost       signal and broadcast with nobody waiting: 1 load; 8 bytes, 0 is
+ * Cost       signal and broadcast without waiters: 1 load; 8 bytes, 0 is
  *            ready for use.
  *
  * State (waiters): how many threads wait in the parking table under this
- * address. A signal takes the one that came last, or the first if that has waited
- * for long. One that sleeps, and would find its mutex held by the signaller, is
- * put at the end of the mutex's queue; so a broadcast under the mutex wakes one
- * thread at the most, and the others follow as they get the mutex.
+ * address. A signal selects the newest waiter, or the oldest if that has waited for
+ * long. If the waiter sleeps and the signaller holds its mutex, the signal requeues it
+ * at the end of the mutex's queue. So a broadcast under the mutex wakes at most one
+ * thread, and the others wake as they get the mutex.
  *
- *   I1  A waiter is in the table, and counted, before it lets go of the mutex:
- *       who then changes something under the mutex, and signals, sees it.
+ *   I1  A waiter is in the table, and counted, before it releases the mutex: a
+ *       thread that then changes something under the mutex, and signals, sees it.
  *   I2  A waiter that was signalled touches the condition variable no more.
  *
  * Order      the mutex does all of it.
- * Lifetime   signal's and broadcast's last access to *c comes before the first
- *            waiter is told: it may free *c once it has the mutex.
+ * Lifetime   signal's and broadcast's last access to *c comes before they wake or
+ *            requeue the first waiter, which may free *c once it has the mutex.
  * Checked    tests/runtime/cond.c; pawl check cond.
  */
 #ifndef PAWL_COND_H
@@ -51,8 +51,8 @@ void pawl_cond_signal_slow_(struct pawl_cond *c, bool all) __attribute__((cold))
 }
 #endif
 
-/* Lets go of *m and sleeps until signalled, or for no reason; holds *m again
- * on return. Requires the caller to own *m; waiters should use the same one. */
+/* Releases *m and sleeps until signalled, or until a spurious wake-up; owns *m again on
+ * return. Requires the caller to own *m; all waiters should use the same mutex. */
 PAWL_NOTED void pawl_cond_wait(struct pawl_cond *c, struct pawl_mutex *m) PAWL_REQUIRES(m)
 {
 	pawl_note_unlocking(m, "mutex");
@@ -61,9 +61,9 @@ PAWL_NOTED void pawl_cond_wait(struct pawl_cond *c, struct pawl_mutex *m) PAWL_R
 }
 
 /*
- * The same, until the clock (CLOCK_REALTIME or CLOCK_MONOTONIC) has reached the
- * time. Returns 0, ETIMEDOUT, or EINVAL for another clock or a bad time, and
- * then has not let go of *m. errno stays as it was.
+ * As pawl_cond_wait, until the clock (CLOCK_REALTIME or CLOCK_MONOTONIC) has reached
+ * the time. Returns 0, ETIMEDOUT, or EINVAL for another clock or a bad time, without
+ * having released *m. errno stays as it was.
  */
 PAWL_NOTED int pawl_cond_timedwait(struct pawl_cond *c, struct pawl_mutex *m, int clock,
 				   const struct timespec *time) PAWL_REQUIRES(m)
@@ -79,15 +79,15 @@ PAWL_NOTED int pawl_cond_timedwait(struct pawl_cond *c, struct pawl_mutex *m, in
 /* Wakes one waiter, if there is any. */
 static inline void pawl_cond_signal(struct pawl_cond *c)
 {
-	/* Relaxed: whoever is owed a wake-up was counted before (I1). */
+	/* Relaxed: a waiter that must not be missed was counted before (I1). */
 	if (pawl_load_relaxed(&c->waiters) != 0)
 		pawl_cond_signal_slow_(c, false);
 }
 
-/* Wakes all waiters: those that would find *m held, as they get it. */
+/* Wakes all waiters; one that would find its mutex held wakes when it gets the mutex. */
 static inline void pawl_cond_broadcast(struct pawl_cond *c)
 {
-	/* Relaxed: whoever is owed a wake-up was counted before (I1). */
+	/* Relaxed: a waiter that must not be missed was counted before (I1). */
 	if (pawl_load_relaxed(&c->waiters) != 0)
 		pawl_cond_signal_slow_(c, true);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl/face.h - the plain face of every lock, written once.
+ * pawl/face.h - the public functions of every lock, generated from its algorithm.
  *
  * An algorithm X supplies pawl_X_acquire_, pawl_X_release_ and, where sound,
- * pawl_X_try_acquire_, which are told how to wait. From them these macros make
+ * pawl_X_try_acquire_, with the wait policy as an argument. From them these macros make
  *
  *   struct pawl_X            the lock; all-zero is unlocked
  *   pawl_X_lock(l)           waits until it owns *l, spinning
@@ -15,27 +15,27 @@
  *   struct pawl_X_park       the same lock, of the same size, whose waiters sleep;
  *                            pawl_X_park_lock, _trylock, _timedlock, _unlock
  *
- * How it waits is part of a lock's type, for all users of one lock must agree: an
- * unlock that takes its waiters for awake leaves them asleep.
+ * The wait policy is part of a lock's type, because all users of one lock must agree
+ * on it: an unlock that assumes polling waiters does not wake sleeping ones.
  *
  * Where the algorithm passes context from acquire to release (struct
- * pawl_X_context), the plain face keeps it in the lock, where the holder alone
- * touches it. It copies it out before the release: afterwards the lock may be
- * gone. The explicit face keeps it wherever the caller wants:
+ * pawl_X_context), the plain functions keep it in the lock, where only the holder
+ * accesses it. Unlock copies it out before the release: afterwards the lock may be
+ * freed. The explicit functions leave the place of the context to the caller:
  *
- *   struct pawl_X_core       the lock without it, and struct pawl_X_park_core
+ *   struct pawl_X_core       the lock without context, and struct pawl_X_park_core
  *   pawl_X_acquire(l, context), pawl_X_try_acquire, pawl_X_timed_acquire,
  *   pawl_X_release(l, context), and pawl_X_park_acquire and so on: as above
  *
- * A name that ends in an underscore is nobody's to call but pawl's, here and in all
- * headers: scripts/lint sees to it.
+ * In all headers, names that end in an underscore are private to pawl; scripts/lint
+ * enforces it.
  *
- * The plain face also notes what it does, for those builds in which somebody
- * checks it (pawl/backend/debug.h).
+ * The plain functions also report what they do to TSan and to debug builds
+ * (pawl/backend/debug.h).
  *
  * PAWL_FACE_RARE_CONTEXT is for a context that is all zero unless the thread
- * has waited; then `end` is not 0, and `next` says who comes after. What is kept
- * in the lock is all zero whenever the lock is free, so that the uncontended path need not store
+ * has waited; then `end` is not 0, and `next` is the successor. The context in the lock
+ * is all zero whenever the lock is free, so that the uncontended path need not store
  * it: that store costs 2 ns where the whole pair takes 12.
  */
 #ifndef PAWL_FACE_H
@@ -74,9 +74,8 @@
 	PAWL_FACE_PARK_TRY(x)
 
 /*
- * When a context c is kept in the lock, and when the lock is to be without one again:
- * always and never; or, of a rare one, if the thread has waited, and if nobody comes
- * after.
+ * When lock stores a context c in the lock, and when unlock clears it again: always and
+ * never; or, for a rare context, if the thread has waited, and if it has no successor.
  */
 #define PAWL_FACE_ALWAYS(c)	      true
 #define PAWL_FACE_NEVER(c)	      false
@@ -91,7 +90,7 @@
 #define PAWL_FACE_KEPT(x, KEEP, CLEAR)                                                \
 	struct PAWL_CAPABILITY pawl_##x {                                             \
 		struct pawl_##x##_core core;                                          \
-		struct pawl_##x##_context held; /* the holder's alone */              \
+		struct pawl_##x##_context held; /* accessed by the holder only */     \
 	};                                                                            \
 	PAWL_NOTED void pawl_##x##_lock_as_(struct pawl_##x *l, enum pawl_wait how)   \
 		PAWL_ACQUIRES(l)                                                      \

@@ -7,11 +7,11 @@
  * Avoid it   when threads may outnumber CPUs; hapax_vw.h hands over with less
  *            traffic when contention is the rule.
  * Source     Dice & Kogan, "Hapax Locks", PPoPP 2026, listing 2.
- * Departs    from it: a waiter looks at depart from time to time even if its
- *            slot does not change, which closes the hole described under I4.
- *            Unlock does not skip the slot store when nobody seems to wait:
- *            finding that out would touch the lock after its release. A waiter
- *            may give up (I5); docs/design/hapax.md.
+ * Departs    from it: a waiter reads depart from time to time even if its slot
+ *            does not change, which closes the hole described under I4. Unlock
+ *            does not skip the slot store when no thread seems to wait: to find
+ *            out, it would access the lock after its release. A waiter may time
+ *            out (I5); docs/design/hapax.md.
  * Cost       lock 1 RMW, unlock 0 RMW; 24 bytes (core 16), 0 = free. The
  *            array has 4096 slots for all locks of the process.
  *
@@ -23,18 +23,18 @@
  *   I2  Only the holder writes depart; the slot is written after it.
  *   I3  A waiter that sees its predecessor's value in the slot owns the lock:
  *       the value stands for this lock, that thread and that episode (H1).
- *   I4  A slot is a hint and may be overwritten by another lock's before the
- *       waiter looks. What it then reads orders it after the other unlock, not
- *       after its own predecessor's, so C11 lets the re-read of depart be
- *       stale, and the slot need never change again. Hence a waiter may rest
+ *   I4  A slot is a hint, and another lock's unlock may overwrite it before the
+ *       waiter reads it. That value orders the waiter after the other unlock,
+ *       not after its own predecessor's, so C11 lets the re-read of depart be
+ *       stale, and the slot need never change again. Hence a waiter may rely
  *       on a hint only for a bounded time.
- *   I5  A waiter that gives up makes its value another name for the one it
- *       waited for. If nobody came after it, it puts that one back into arrive;
- *       else it leaves a record, changes the slot of its own value, and whoever
- *       waits there finds the record and waits for the other value instead.
+ *   I5  A waiter that times out makes its value an alias of the one it waited
+ *       for. If it has no successor, it puts that value back into arrive; else
+ *       it leaves a record and changes the slot of its own value. Its successor
+ *       finds the record and waits for the other value instead.
  *
  * Order      [A] pairs with [R], or [B] with [S]: a section happens before the
- *            next one. [B] also keeps the waiter's looks at slot and depart in
+ *            next one. [B] also keeps the waiter's loads of slot and depart in
  *            that order, so that a slot store it did not see is yet to come.
  * Lifetime   [R] is unlock's last access to *l: from then on its address is
  *            only hashed. The array is never freed.
@@ -53,8 +53,8 @@
 
 /* What a waiter watches. */
 struct pawl_hapax_watch {
-	uint64_t ahead; /* whose departure it awaits */
-	uint64_t seen;	/* what it last saw in the slot */
+	uint64_t ahead; /* value of the predecessor whose departure it awaits */
+	uint64_t seen;	/* last value it read from the slot */
 	pawl_atomic64 *slot;
 };
 
@@ -62,12 +62,12 @@ struct pawl_hapax_watch {
 extern "C" {
 #endif
 #pragma GCC visibility push(default)
-/* True if the waiter ahead has given up: *watch is then about whom it waited for. */
+/* True if the waiter ahead has timed out: *watch then refers to its predecessor. */
 bool pawl_hapax_follow_(const struct pawl_hapax_core *l, struct pawl_hapax_watch *watch)
 	__attribute__((cold));
 
-/* Waits until `ahead` has departed: 0. Otherwise gives `mine` up, and returns
- * ETIMEDOUT when the time has come, EINVAL if there is no such time. */
+/* Waits until `ahead` has departed, and returns 0. Otherwise withdraws `mine`, and
+ * returns ETIMEDOUT at the deadline, EINVAL if the time is invalid. */
 int pawl_hapax_wait_until_(struct pawl_hapax_core *l, uint64_t mine, uint64_t ahead,
 			   enum pawl_wait how, int clock, const struct timespec *time)
 	__attribute__((cold));
@@ -94,14 +94,13 @@ static inline void pawl_hapax_aim_(struct pawl_hapax_watch *watch,
 	watch->seen = pawl_load_acquire(watch->slot); /* [B] */
 }
 
-/* Whether our turn has come, as far as the slot's last value allows to tell. */
+/* Whether it is our turn, judged by the last value read from the slot and by depart. */
 static inline bool pawl_hapax_departed_(const struct pawl_hapax_core *l,
 					struct pawl_hapax_watch *watch)
 {
 	while (watch->seen != watch->ahead &&			/* I3 */
 	       pawl_load_acquire(&l->depart) != watch->ahead) { /* [A] I1 */
-		/* Relaxed: comes after [B]; the guard of the records orders the
-		 * rest. */
+		/* Relaxed: comes after [B]; the records' guard orders the rest. */
 		if (pawl_load_relaxed(&pawl_hapax_gone_of_(l)->count) == 0 ||
 		    !pawl_hapax_follow_(l, watch)) /* I5 */
 			return false;
@@ -127,7 +126,7 @@ static inline void pawl_hapax_acquire_(struct pawl_hapax_core *l,
 				       enum pawl_wait how)
 {
 	uint64_t mine = pawl_hapax_draw();
-	/* Relaxed: only says whom to wait for; [A] or [B] does the ordering. */
+	/* Relaxed: only names the predecessor; [A] or [B] does the ordering. */
 	uint64_t ahead = pawl_exchange_relaxed(&l->arrive, mine);
 
 	if (__builtin_expect(pawl_load_acquire(&l->depart) != ahead, false)) /* [A] */
@@ -155,8 +154,8 @@ static inline int pawl_hapax_timed_acquire_(struct pawl_hapax_core *l,
 	return 0;
 }
 
-/* Changes the slot where the departure of `mine` is awaited. Uses l's address
- * alone: the lock may be gone. */
+/* Stores `value` in the slot that the successor of `mine` watches. Uses only l's
+ * address: the lock may be freed already. */
 static inline void pawl_hapax_post_(const struct pawl_hapax_core *l, uint64_t mine,
 				    uint64_t value, enum pawl_wait how)
 {

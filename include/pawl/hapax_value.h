@@ -59,12 +59,12 @@ static inline bool pawl_hapax_try_acquire_(struct pawl_hapax_core *l,
 {
 	uint64_t last = pawl_load_acquire(&l->depart); /* [A] */
 
-	/* Relaxed: saves a value and a write when the lock is held; the
-	 * compare-and-swap below decides. */
+	/* Relaxed: saves a value and a write if the lock is held; the compare-and-swap
+	 * below decides. */
 	if (pawl_load_relaxed(&l->arrive) != last)
 		return false;
 	context->hapax = pawl_hapax_draw();
-	/* Relaxed: arrive is still `last`, which never recurs (H1), so nobody
+	/* Relaxed: arrive is still `last`, which never recurs (H1), so no thread has
 	 * arrived since [A] saw it depart. */
 	return pawl_cas_relaxed(&l->arrive, last, context->hapax);
 }

@@ -8,8 +8,8 @@
  *            hapax.h none) and when threads may outnumber CPUs.
  * Source     Dice & Kogan, "Hapax Locks", PPoPP 2026, section 4, listing 3, and
  *            appendix F.
- * Departs    from it: unlock's second attempt looks at the slot before it tries
- *            to clear it. The first does not: the look would cost a second
+ * Departs    from it: unlock's second attempt loads the slot before it tries
+ *            to clear it. The first does not: the load would cost a second
  *            miss on the hand-over path (docs/simulation.md).
  * Cost       lock 1 RMW, unlock 2 RMW; 24 bytes (core 16), 0 = free. The
  *            array has 4096 slots for all locks of the process.
@@ -23,20 +23,21 @@
  *                      `-------> invisible --- departed ---> owns
  *
  *   I1  A waiter owns its slot from its compare-and-swap 0 -> ahead until
- *       somebody changes it; only ahead's unlock, or the waiter, does so.
- *   I2  A waiter whose value left the slot, not by its own hand, owns the lock:
- *       a value never comes back (H1), so ahead's unlock was here.
+ *       ahead's unlock, or the waiter itself, changes it; no other thread does.
+ *   I2  A waiter whose slot was changed by another thread owns the lock: a
+ *       value never recurs (H1), so ahead's unlock has cleared it.
  *   I3  Unlock stores depart, and announces it to invisible waiters, unless it
  *       cleared the slot itself.
  *   I4  Of a waiter (slot, then depart) and unlock (depart, then slot) at
- *       least one sees the other. Hence nobody waits for a hand-over that the
- *       unlock did not make.
+ *       least one sees the other. Hence no waiter waits for a hand-over that
+ *       the unlock did not make.
  *
  * Order      [A] pairs with [R], or [B] with [S], or hapax.h's own: a section
  *            happens before the next one. [W1] [W2] and [U1] [U2] are the four
  *            accesses of I4; all four must be sequentially consistent, an
  *            acq_rel fence between them would not do. Slots are changed by
- *            compare-and-swap alone, so [B] meets [S] whatever came in between.
+ *            compare-and-swap alone, so [B] meets [S] whatever changes came in
+ *            between.
  * Lifetime   [U1], which is also [R], is unlock's last access to *l: from then
  *            on its address is only hashed. The arrays are never freed.
  * Checked    tests/locks/hapax_vw.c; pawl check hapax-vw; mutants A, B, S, W1,
@@ -82,10 +83,11 @@ static inline void pawl_hapax_vw_wait_(struct pawl_hapax_core *l, uint64_t ahead
 		}
 		if (pawl_await_briefly_acquire(slot, ahead, how) != ahead) /* [B] I2 */
 			return;
-		/* So long a wait is no busy lock's: leave the slot to others.
-		 * Relaxed: orders nothing, for we do not own the lock. */
+		/* After so long a wait the lock is not busy: leave the slot to
+		 * waiters of other locks. Relaxed: we do not own the lock, so there
+		 * is nothing to order. */
 		if (!pawl_cas_relaxed(slot, ahead, 0)) {
-			pawl_load_acquire(slot); /* [B] I2: this very moment */
+			pawl_load_acquire(slot); /* [B] I2: handed over just now */
 			return;
 		}
 	}
@@ -98,7 +100,7 @@ static inline void pawl_hapax_vw_acquire_(struct pawl_hapax_vw_core *l,
 					  enum pawl_wait how)
 {
 	uint64_t mine = pawl_hapax_draw();
-	/* Relaxed: only says whom to wait for; [A] or [B] does the ordering. */
+	/* Relaxed: only names the predecessor; [A] or [B] does the ordering. */
 	uint64_t ahead = pawl_exchange_relaxed(&l->body.arrive, mine);
 
 	if (__builtin_expect(pawl_load_acquire(&l->body.depart) != ahead,

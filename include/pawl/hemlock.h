@@ -6,7 +6,7 @@
  * Avoid it   when threads may outnumber CPUs; where one thread holds several
  *            contended locks, whose waiters all poll its one word (the scoped
  *            form below gives each its own); where locks are released by
- *            another thread, for the identity in the queue is the thread.
+ *            another thread: the queue identifies a holder by its thread.
  * Source     Dice & Kogan, "Hemlock", SPAA 2021 (extended), listing 1; scoped
  *            form: section 2.5.
  * Departs    from it: nothing.
@@ -17,11 +17,11 @@
  *   0 --lock by T--> T --lock by U--> U --unlock by T--> U, T.grant = lock
  *     --U sees it--> U, T.grant = 0     and     T --unlock--> 0
  *
- *   I1  tail is the grant word of the last to arrive, 0 if nobody did.
+ *   I1  tail is the grant word of the last to arrive, 0 if no thread holds or waits.
  *   I2  grant is 0 except while its owner is inside unlock, handing over the
  *       lock whose address it then holds.
- *   I3  Whoever clears a grant is the one successor on that lock, so unlock's
- *       wait ends as soon as that successor runs.
+ *   I3  Only the one successor on that lock clears a grant, so unlock's wait
+ *       ends as soon as that successor runs.
  *
  * Order      [A] pairs with [R]: a section happens before the next one. [T]
  *            pairs with itself and with [F]: the successor sees grant cleared
@@ -60,7 +60,7 @@ static inline bool pawl_hemlock_enter_if_empty_(struct pawl_hemlock *l,
 	return pawl_cas_acq_rel(&l->tail, 0, pawl_address(grant)); /* [T] */
 }
 
-/* Leaves the queue if nobody is behind. */
+/* Leaves the queue if there is no successor. */
 static inline bool pawl_hemlock_leave_if_last_(struct pawl_hemlock *l,
 					       pawl_atomic64 *grant)
 {
@@ -117,8 +117,8 @@ PAWL_FACE(hemlock);
 PAWL_FACE_TRY(hemlock);
 
 /*
- * The scoped form: the grant word lives on the holder's stack, zero at first,
- * and must outlive the hold. It mixes freely with the plain form on one lock.
+ * The scoped form: the grant word lives on the holder's stack, zero at first, and
+ * must stay there until unlock returns. Plain and scoped form may be mixed on one lock.
  */
 struct pawl_hemlock_scope {
 	PAWL_SEQUESTER pawl_atomic64 grant;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pawl/hemlock_ah.h - hemlock with aggressive hand-over. NOT SAFE where the
- * memory of a lock can be freed while somebody is still inside its unlock.
+ * memory of a lock can be freed while a thread is still inside its unlock.
  *
  * Choose it  for locks that are never freed (static, type-stable, or under
  *            RCU), where hand-over latency counts most.
@@ -13,15 +13,15 @@
  *
  * State as in hemlock.h, with I1 and I3; instead of I2:
  *
- *   I2  grant is 0 except inside unlock; there it first names the lock, on
- *       the chance that somebody waits, and is cleared again by the successor
+ *   I2  grant is 0 except inside unlock; there it first names the lock, in
+ *       case a successor waits, and is cleared again by the successor
  *       or, if there is none, by the owner itself.
  *
  * Order      [T], [A], [R], [E] as in hemlock_ctr.h. [F] must not be seen
- *            before [R], or a newcomer would find the lock free and the
- *            mailbox still to be filled for somebody else: both are ours, and
- *            [F] is a release.
- * Lifetime   [F] touches *l after [R] may have given it away: see above.
+ *            before [R], or an arrival would find the lock free while the
+ *            mailbox is still to be filled for another thread: the owner
+ *            performs both, and [F] is a release.
+ * Lifetime   [F] accesses *l after [R] may have handed it over: see above.
  * Checked    tests/locks/hemlock_ah.c; pawl check hemlock-ah; mutants R, E, I2.
  *            pawl check shows the use after free.
  */
@@ -59,7 +59,7 @@ static inline void pawl_hemlock_ah_release_(struct pawl_hemlock_ah *l, enum pawl
 	pawl_store_release(grant, pawl_hemlock_name_(&l->queue)); /* [R] I2 */
 	pawl_notify(grant, pawl_hemlock_name_(&l->queue), how);
 	if (__builtin_expect(pawl_hemlock_leave_if_last_(&l->queue, grant), true))
-		pawl_store_relaxed(grant, 0); /* Relaxed: nobody looks (I2) */
+		pawl_store_relaxed(grant, 0); /* Relaxed: no successor reads it (I2) */
 	else
 		pawl_await_eq_rmw_acquire(grant, 0, how); /* [E] I3 */
 }

@@ -6,7 +6,7 @@
  * Choose it  instead of hemlock where one thread holds several contended
  *            locks: every waiter still polls locally.
  * Avoid it   otherwise: lock pays a second read-modify-write when it waits,
- *            and unlock walks the chain of all who wait for this thread.
+ *            and unlock walks the chain of all threads that wait for this one.
  * Source     Dice & Kogan, "Hemlock", SPAA 2021 (extended), appendix C.
  * Departs    from it: the paper gives prose only. Elements that did not match
  *            are put back in one push; unlock then waits for the chain to
@@ -18,16 +18,16 @@
  * arrive. A chain holds the immediate successors of its owner, one for each
  * lock at most, that have arrived and not been let in.
  *
- *   I1  tail is 0 if nobody holds or waits.
- *   I2  Whoever finds a predecessor hangs an element on that one's chain, so
- *       an owner that is not last will find it: unlock's search ends.
+ *   I1  tail is 0 if no thread holds or waits.
+ *   I2  A thread that finds a predecessor pushes an element on the predecessor's
+ *       chain, so an owner that is not last will find it: unlock's search ends.
  *   I3  Only the owner takes elements off its chain, all at once; others only
- *       push. Hence a push cannot be fooled by an address that came back.
+ *       push. Hence a push has no ABA problem.
  *   I4  An element is alive until its ready is stored.
  *
  * Order      [A] pairs with [R]: a section happens before the next one. [T]
- *            and [F] as in hemlock.h. [D] pairs with [P]: whoever takes
- *            elements off a chain sees what was written to them, by their
+ *            and [F] as in hemlock.h. [D] pairs with [P]: an owner that takes
+ *            elements off its chain sees what was written to them, by their
  *            waiters or by itself when it put them back.
  * Lifetime   [F] is unlock's last access to *l; [R] its last access to the
  *            successor's element, and [P] lock's to its predecessor's chain.
@@ -51,8 +51,7 @@ struct pawl_chain_element {
 	uint64_t name; /* of the lock that this element waits for */
 };
 
-/* Pushes the list first..last, which is the caller's, onto a chain; returns
- * what it came to lie on. */
+/* Pushes the caller's list first..last onto a chain; returns the previous top. */
 static inline uint64_t pawl_chain_push_(pawl_atomic64 *chain,
 					struct pawl_chain_element *first,
 					struct pawl_chain_element *last,
@@ -61,7 +60,7 @@ static inline uint64_t pawl_chain_push_(pawl_atomic64 *chain,
 	uint64_t top;
 
 	do {
-		/* Relaxed: [P] fails if it is old; we do not look behind it. */
+		/* Relaxed: [P] fails if it is stale; it is not dereferenced here. */
 		top = pawl_load_relaxed(chain);
 		last->next = (struct pawl_chain_element *)pawl_pointer(top);
 	} while (!pawl_cas_release(chain, top, pawl_address(first))); /* [P] I3 */
@@ -96,8 +95,9 @@ static inline struct pawl_chain_element *pawl_chain_take_(pawl_atomic64 *chain,
 				link = &e->next;
 			}
 		}
-		/* Put back alone, the rest is old news to wait out; put back
-		 * onto newcomers, it hides them: look again at once. */
+		/* If the chain was empty, wait until it differs from what was put
+		 * back. If arrivals were there, they are now below it: search
+		 * again at once. */
 		if (last == NULL || pawl_chain_push_(chain, first, last, how) != 0)
 			seen = 0;
 		else

@@ -6,7 +6,7 @@
  *            already owns the line it will clear ("coherence traffic
  *            reduction").
  * Avoid it   where one thread holds several contended locks: their waiters
- *            tear its grant word from each other (section 5.6).
+ *            steal the line of its grant word from each other (section 5.6).
  * Source     Dice & Kogan, "Hemlock", SPAA 2021 (extended), listing 2.
  * Departs    from it: nothing.
  * Cost       lock 1 RMW, unlock 1 RMW; 8 bytes, 0 = free.
@@ -32,8 +32,8 @@ struct PAWL_CAPABILITY pawl_hemlock_ctr {
 
 #define PAWL_HEMLOCK_CTR_INIT PAWL_ZERO
 
-/* Takes the grant of *l out of the predecessor's word. Also hemlock-ah's and
- * hemlock-oh2's way to wait. */
+/* Waits until the predecessor's word grants *l, and clears it. hemlock-ah and
+ * hemlock-oh2 wait in the same way. */
 static inline void pawl_hemlock_ctr_wait_(struct pawl_hemlock *l, pawl_atomic64 *ahead,
 					  enum pawl_wait how)
 {
@@ -41,7 +41,7 @@ static inline void pawl_hemlock_ctr_wait_(struct pawl_hemlock *l, pawl_atomic64 
 	pawl_notify(ahead, 0, how);
 }
 
-/* Hands *l to the successor, and waits until it was taken. */
+/* Hands *l to the successor, and waits until that has taken it. */
 static inline void pawl_hemlock_ctr_pass_(struct pawl_hemlock *l, pawl_atomic64 *grant,
 					  enum pawl_wait how)
 {

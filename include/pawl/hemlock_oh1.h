@@ -17,15 +17,15 @@
  *
  *   I2  grant is 0; or a lock's name: handed over, not yet taken; or a name
  *       with bit 0 set: that lock's successor is waiting.
- *   I3  A hint may be missing; it is never there without a successor, who
+ *   I3  A hint may be missing; it is never there without a successor, which
  *       then waits until the lock is handed over.
  *   I4  Once the name is gone from the mailbox the hand-over is complete.
  *       Another lock's waiter may post its hint at once, so unlock waits for
  *       the name to go, not for 0 to come.
  *
  * Order      [T], [F], [A], [R] as in hemlock_ctr.h. [E] pairs with [A]: the
- *            mailbox may be used again, or freed. Hints are relaxed: whoever
- *            posts one only says that it waits, which [T] made true before.
+ *            mailbox may be used again, or freed. Hints are relaxed: a hint
+ *            only says that its thread waits, which [T] made true before.
  * Lifetime   [F], or else [R], is unlock's last access to *l.
  * Checked    tests/locks/hemlock_oh1.c; pawl check hemlock-oh1; mutants A, R,
  *            E, I3, I4.
@@ -54,7 +54,7 @@ static inline void pawl_hemlock_oh1_acquire_(struct pawl_hemlock_oh1 *l,
 
 	if (__builtin_expect(ahead == NULL, true))
 		return;
-	/* Relaxed: a hint; if there is no room for it, so be it (I3). */
+	/* Relaxed: a hint; it may be missing, so a failure does no harm (I3). */
 	pawl_cas_relaxed(ahead, 0, pawl_hemlock_oh1_hint_(l));
 	pawl_hemlock_ctr_wait_(&l->queue, ahead, how);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl/hemlock_oh2.h - hemlock whose unlock looks before it leaps.
+ * pawl/hemlock_oh2.h - hemlock whose unlock reads the tail before it tries to clear it.
  *
  * Choose it  instead of hemlock-ctr under steady contention: unlock reads the
  *            tail and spares the compare-and-swap that would fail.
- * Avoid it   uncontended: the look costs a load.
+ * Avoid it   uncontended: the check costs a load.
  * Source     Dice & Kogan, "Hemlock", SPAA 2021 (extended), appendix B,
  *            listing 6 ("optimized hand-over, variant 2").
  * Departs    from it: nothing.
@@ -12,10 +12,10 @@
  *
  * State, invariants and mailbox as in hemlock_ctr.h.
  *
- * Order      as in hemlock_ctr.h. The look at tail is relaxed: nobody but the
- *            owner takes its own name away from there, so any other value
- *            means that a successor has arrived.
- * Lifetime   [F], or else the look at tail, is unlock's last access to *l.
+ * Order      as in hemlock_ctr.h. The load of tail is relaxed: only the owner
+ *            and its successor replace the owner's name there, so any other
+ *            value means that a successor has arrived.
+ * Lifetime   [F], or else the load of tail, is unlock's last access to *l.
  * Checked    tests/locks/hemlock_oh2.c; pawl check hemlock-oh2; mutant I1.
  */
 #ifndef PAWL_HEMLOCK_OH2_H

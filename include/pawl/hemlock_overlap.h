@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl/hemlock_overlap.h - hemlock whose unlock does not wait for the receipt.
+ * pawl/hemlock_overlap.h - hemlock whose unlock does not wait for its successor.
  *
  * Choose it  instead of hemlock where unlock should return at once: the wait
  *            for the successor moves to the next operation that needs the
  *            mailbox, and is mostly over by then.
- * Avoid it   where a thread must be able to exit without a word to anybody:
- *            its storage may go only when its last successor has looked.
+ * Avoid it   where a thread must be able to exit without waiting: its storage
+ *            may be freed only when its last successor has read the mailbox.
  * Source     Dice & Kogan, "Hemlock", SPAA 2021 (extended), appendix A,
  *            listing 3.
  * Departs    from it: line 6 there waits while grant differs from the lock;
@@ -16,7 +16,7 @@
  *
  * State as in hemlock.h, on a mailbox of its own, with I1; and:
  *
- *   I2  grant is 0, or names the lock whose hand-over nobody has taken yet.
+ *   I2  grant is 0, or names the lock whose hand-over no successor has taken yet.
  *   I3  That successor waits for nothing else, so the mailbox empties.
  *   I4  A thread does not queue for a lock that its mailbox still names: its
  *       successor would take the old hand-over for a new one.
@@ -57,7 +57,7 @@ static inline bool pawl_hemlock_overlap_try_acquire_(struct pawl_hemlock_overlap
 
 	/* Relaxed: as above (I4). */
 	if (pawl_load_relaxed(grant) == pawl_hemlock_name_(&l->queue))
-		return false; /* somebody waits, hence it is not free */
+		return false; /* a thread waits, hence it is not free */
 	return pawl_hemlock_enter_if_empty_(&l->queue, grant);
 }
 

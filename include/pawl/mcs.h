@@ -7,7 +7,7 @@
  *            held is too much (hapax.h, reciprocating.h need none).
  * Source     Mellor-Crummey & Scott, ACM TOCS 9(1), 1991, section 2.4.
  * Departs    from it: nodes come from a list that each thread keeps (Hemlock
- *            paper, section 5.1); whoever brings a node uses
+ *            paper, section 5.1); a caller that supplies its own node uses
  *            pawl_mcs_acquire_node_ and pawl_mcs_release_node_.
  * Cost       lock 1 RMW, unlock 1 RMW; 16 bytes (core 8), 0 = free; one node
  *            of 128 bytes for each lock held or waited for.
@@ -17,7 +17,7 @@
  *   0 --lock--> N --lock by M--> M, N.next = M --unlock by N--> M, M.ready = 1
  *   N --unlock--> 0
  *
- *   I1  tail is the last node of the queue, 0 if nobody holds or waits.
+ *   I1  tail is the last node of the queue, 0 if no thread holds or waits.
  *   I2  A node is in one queue at most, from its exchange until its holder
  *       has stored ready in the next node or set tail back to 0.
  *   I3  A holder whose node is not the tail has a successor that will link
@@ -65,7 +65,7 @@ static inline void pawl_mcs_acquire_node_(struct pawl_mcs_core *l, struct pawl_n
 	pawl_await_ne_acquire(&node->ready, 0, how); /* [A] */
 }
 
-/* Hands on to the next in line; *node is the caller's again on return. */
+/* Hands the lock to the successor; *node is the caller's again on return. */
 static inline void pawl_mcs_release_node_(struct pawl_mcs_core *l, struct pawl_node *node,
 					  enum pawl_wait how)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl/mutex.h - the lock to reach for: short when free, sleeps when it must.
+ * pawl/mutex.h - the default lock: short when uncontended; waiters poll, then sleep.
  *
  * Choose it  by default. It does not collapse when threads outnumber CPUs, it
  *            bounds bypass, and it has a timed lock.
- * Avoid it   where strict arrival order is wanted, or the memory of 16 bytes
- *            is not there.
+ * Avoid it   where strict arrival order is wanted, or where 16 bytes per lock are
+ *            too many (ttas.h: 8).
  * Source     pawl. The reverse fence is that of Khuong, "Notes on lock-free
  *            dynamic contention management", 2026.
- * Departs    from nothing; docs/design/mutex.md says what was tried.
+ * Departs    from nothing; docs/design/mutex.md has the design.
  * Cost       lock 1 RMW, unlock 0 RMW; 16 bytes, 0 = free.
  *
  * State (word, due): word is the holder's pawl_thread_id(), or 0. due is 0 while no
@@ -20,23 +20,23 @@
  *                            --unlock--> (0, d - 1)               d > 1
  *                            --unlock--> (head, d'), it owns      d = 1
  *
- * Whoever does not get the lock polls for a while, then queues in the parking
+ * A thread that does not get the lock polls for a while, then queues in the parking
  * table under the lock's address. The head of that queue competes with running
- * threads, the others sleep: a running thread need not wait for a sleeping one
- * to get going, and nobody is woken in vain.
+ * threads, the others sleep: a running thread need not wait until a sleeping one
+ * runs, and no thread is woken in vain.
  *
  *   I1  Only an unlock changes word from other than 0.
- *   I2  The lower half of due is PAWL_MUTEX_BYPASS when a thread becomes head,
- *       and each unlock counts it down. An unlock may overwrite what a head
- *       stored at the same moment; a head that is awake and wants its turn
- *       stores 1 until it has it, and one that sleeps is woken (I3) or naps: so
- *       it is overtaken that often for each time that it wakes up, plus once.
+ *   I2  The lower half of due is PAWL_MUTEX_BYPASS, the bypass budget, when a thread
+ *       becomes head, and each unlock counts it down. An unlock may overwrite what the
+ *       head stored at the same moment; a head that is awake and demands a hand-off
+ *       stores 1 until it owns the lock, and one that sleeps is woken (I3) or sleeps
+ *       for a stated time. So per wake-up it is overtaken by the budget plus one.
  *   I3  A head that sleeps is counted in the filter, so every later unlock
  *       wakes it, or sleeps for a stated time only; a head that is awake is not
  *       counted, so no unlock wakes it.
  *   I4  An unlock by another thread than the owner passes a full fence before it
- *       looks for sleepers. So an owner that counts a sleeper, passes one too and
- *       then finds itself the owner still, knows that the unlock will see it.
+ *       checks for sleepers. So if an owner counts a sleeper, passes a full fence and
+ *       then still owns the lock, the unlock will see the sleeper.
  *
  * Order      [A] pairs with [R], or with the grant in the runtime: a section
  *            happens before the next one.
@@ -65,9 +65,9 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 void pawl_mutex_lock_slow_(struct pawl_mutex *m) __attribute__((cold));
-/* Not cold, both: every unlock while others wait. */
+/* These two are not cold: every unlock calls them while threads wait. */
 void pawl_mutex_unlock_slow_(struct pawl_mutex *m);
-/* Counts an unlock; true if it was the head's turn, who owns m now. */
+/* Counts an unlock; true if it was the head's turn: the head owns *m now. */
 bool pawl_mutex_hand_over_(struct pawl_mutex *m);
 void pawl_mutex_wake_(const struct pawl_mutex *m) __attribute__((cold));
 
@@ -84,7 +84,7 @@ static inline uint64_t pawl_mutex_me_(void)
 	return pawl_thread_id();
 }
 
-/* Takes *m if it looks free and is. */
+/* Tries to take *m; writes only if a load finds it free. */
 static inline bool pawl_mutex_take_(struct pawl_mutex *m)
 {
 	/* Relaxed: spares a write that would fail; [A] decides. */
@@ -134,8 +134,8 @@ PAWL_NOTED int pawl_mutex_timedlock(struct pawl_mutex *m, int clock,
 PAWL_NOTED void pawl_mutex_unlock(struct pawl_mutex *m) PAWL_RELEASES(m)
 {
 	pawl_note_unlocking(m, "mutex");
-	/* Relaxed: I2 allows for one unlock that misses it; and word does not
-	 * change while it is ours. */
+	/* Relaxed: I2 allows for one unlock that misses a store to due; and word does
+	 * not change while this thread owns *m. */
 	if (__builtin_expect(pawl_load_relaxed(&m->due) != 0 ||
 				     pawl_load_relaxed(&m->word) != pawl_mutex_me_(),
 			     false)) {
@@ -148,10 +148,10 @@ PAWL_NOTED void pawl_mutex_unlock(struct pawl_mutex *m) PAWL_RELEASES(m)
 	pawl_note_unlocked(m);
 }
 
-/* Never needed, but lets the debug face object if *m is still held. */
+/* Never needed; in debug builds, reports a mutex that is still held. */
 PAWL_NOTED void pawl_mutex_destroy(struct pawl_mutex *m)
 {
-	/* Relaxed: the caller knows that nobody uses it any more. */
+	/* Relaxed: the caller knows that no thread uses it any more. */
 	pawl_note_destroying(m, "mutex", pawl_load_relaxed(&m->word) != 0);
 }
 

@@ -4,12 +4,12 @@
  *
  * A thread that has polled long enough queues under the address it waits on, in the
  * runtime's parking table, and sleeps. A thread that stores to that address then
- * looks at one cell of a filter, which a fixed hash of the address chooses: one
+ * loads one cell of a filter, which a fixed hash of the address chooses: one
  * load, no read-modify-write and no fence, because the sleeper pays for the order
  * with the heavy fence.
  *
- *   sleeper:  cell.wanted++ ; heavy fence ; look at the word ; sleep
- *   waker:    store to the word ; light fence ; look at cell.wanted
+ *   sleeper:  cell.wanted++ ; heavy fence ; load the word ; sleep
+ *   waker:    store to the word ; light fence ; load cell.wanted
  *
  *   P1  Of a sleeper and a waker at least one sees the other's store.
  *   P2  wanted counts the sleepers of a cell that no waker has woken yet. It may be
@@ -38,8 +38,8 @@ struct pawl_filter {
 	pawl_atomic64 waker, woken_at;
 };
 
-/* What a sleeper waits for: the word to be, or not to be, a value. CHANGE is
- * as NE, but does not sleep for long. */
+/* What a sleeper waits for: the word to be, or not to be, a value. CHANGE is like NE
+ * with a short time limit. */
 enum pawl_until { PAWL_UNTIL_EQ, PAWL_UNTIL_NE, PAWL_UNTIL_CHANGE };
 
 #ifdef __cplusplus
@@ -49,8 +49,8 @@ extern "C" {
 
 extern struct pawl_filter pawl_filter_[];
 
-/* Polls *w for a while, then sleeps until some pawl_unpark_(w, v) comes with a
- * v that fits. May return early for no reason. */
+/* Polls *w for a while, then sleeps until a pawl_unpark_(w, v) with a v that satisfies
+ * the condition. May return spuriously. */
 void pawl_park_(const pawl_atomic64 *w, enum pawl_until until, uint64_t value)
 	__attribute__((cold));
 
@@ -71,11 +71,11 @@ static inline struct pawl_filter *pawl_filter_of_(const volatile void *address)
 	return &filter[pawl_hash(pawl_raw_place(address), PAWL_FILTER_BITS)];
 }
 
-/* The waker's look at the filter, after its store: true if there may be a
- * sleeper (P1, P2). */
+/* The waker's check of the filter, after its store: true if there may be a sleeper
+ * (P1, P2). */
 static inline bool pawl_parked_near_(const volatile void *address)
 {
-	if (!PAWL_PARKS) /* in a program that is checked nobody sleeps */
+	if (!PAWL_PARKS) /* under `pawl check --program` no thread sleeps */
 		return false;
 	pawl_bare_light_fence(); /* [L] */
 	/* Relaxed: [L] and its partner order it after the caller's store. */

@@ -14,8 +14,8 @@
  *                              holds it for a scope, and keeps on the stack what
  *                              passes from lock to unlock
  *
- * All are constexpr-constructible, and neither copied nor moved. pawl::native(l) is
- * the C object, for whoever needs both.
+ * All are constexpr-constructible, and cannot be copied or moved. pawl::native(l) is
+ * the C object, for programs that use both.
  */
 #ifndef PAWL_PAWL_HPP
 #define PAWL_PAWL_HPP
@@ -66,7 +66,7 @@ bool try_until(const std::chrono::time_point<Clock, Duration> &time, Attempt att
 
 		return attempt(CLOCK_MONOTONIC, &then) == 0;
 	} else {
-		/* A clock of the user's may go at another speed: look again. */
+		/* A user-defined clock may run at another speed: check it again. */
 		do {
 			auto rest = ceil<steady_clock::duration>(time - Clock::now());
 
@@ -77,7 +77,7 @@ bool try_until(const std::chrono::time_point<Clock, Duration> &time, Attempt att
 	}
 }
 
-/* So that it is not in the past before it is there. */
+/* The time after a duration, rounded up, so that no wait ends early. */
 template <class Rep, class Period>
 std::chrono::steady_clock::time_point after(
 	const std::chrono::duration<Rep, Period> &duration)
@@ -107,8 +107,8 @@ class uncopied
 
 } // namespace detail
 
-/* Holds any of them for a scope; as std::lock_guard, which clang's analysis does not
- * know. */
+/* Holds a lock for a scope, as std::lock_guard, which clang's thread safety analysis does
+ * not understand. */
 template <class Lock> class PAWL_SCOPED guard : detail::uncopied
 {
 	Lock &l;
@@ -304,8 +304,9 @@ class condition_variable : detail::uncopied
 };
 
 /*
- * The registry. Each algorithm is a type that names its C functions; what it does not
- * have is not there. The guard's functions note what the plain ones do (pawl/face.h).
+ * The registry. Each algorithm is a type with a static function for each C function that
+ * it has. The guard's functions report to TSan and debug builds, as the plain ones do
+ * (pawl/face.h).
  */
 
 #define PAWL_HPP_CALL __attribute__((always_inline)) static inline
@@ -415,7 +416,7 @@ template <class Algorithm, wait How> class PAWL_CAPABILITY basic_lock : detail::
 	}
 
       public:
-	/* Holds it for a scope, and keeps the context. */
+	/* Holds the lock for a scope, and keeps the context on the stack. */
 	class PAWL_SCOPED guard : detail::uncopied
 	{
 		basic_lock &l;
@@ -466,7 +467,7 @@ template <class Algorithm, wait How> class PAWL_CAPABILITY basic_lock : detail::
 	}
 };
 
-/* By another name, for a class cannot have a function of its own name. */
+/* An alias, because a class cannot have a member function of its own name. */
 template <class Algorithm, wait How = wait::spin> using lock = basic_lock<Algorithm, How>;
 
 } // namespace pawl

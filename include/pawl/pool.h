@@ -2,15 +2,15 @@
 /*
  * pawl/pool.h - objects of one size: get one, put it back.
  *
- * An object is a slot of slots.h with memory behind it. Each CPU keeps at most
- * PAWL_SLOTS_CACHE of them at hand. Memory is taken when objects are first used,
- * and given back, in whole pages, when shards have gone idle: by itself, at a
- * slow path of those who go on, or by pawl_pool_trim. Objects are neither zeroed
- * nor kept: what is in one that comes back is anything, or zero.
+ * An object is a slot of slots.h with memory behind it. Each CPU caches at most
+ * PAWL_SLOTS_CACHE of them. Memory is allocated when objects are first used, and
+ * returned to the system, in whole pages, when shards are idle: by slow paths of
+ * the threads that still use the pool, or by pawl_pool_trim. The content of an
+ * object that get returns is undefined.
  *
- * With type_stable no memory goes back before destroy. A freed object then stays
- * as it was put until it is got again, and a reader that comes too late finds an
- * object of the same type there.
+ * With type_stable no memory is returned before destroy. A freed object then keeps
+ * its content until get returns it again, and a late reader finds an object of the
+ * same type there.
  *
  * get and put are async-signal-safe, also where they are a thread's first use of this
  * library; safe across fork, and whenever threads end. create, destroy and trim are
@@ -21,11 +21,11 @@
 
 #include <pawl/slots.h>
 
-/* What slots count: as much as a CPU multiplies by where it adds. */
+/* Slots are multiples of this many bytes: a factor that address modes can apply. */
 #define PAWL_POOL_UNIT ((size_t)8)
 
 struct pawl_pool_plan {
-	enum pawl_shards_kind kind; /* PAWL_SHARDS_LEASED, unless to compare */
+	enum pawl_shards_kind kind; /* PAWL_SHARDS_LEASED; others for comparison */
 	size_t size;		    /* of an object; rounded up to 16 */
 	uint64_t limit;		    /* objects at most; below 2^26 */
 	bool type_stable;
@@ -35,7 +35,7 @@ struct pawl_pool {
 	struct pawl_slots slots;
 	char *objects;
 	size_t size;
-	size_t unit; /* slots count these: PAWL_POOL_UNIT bytes, or else objects */
+	size_t unit; /* bytes per slot number: PAWL_POOL_UNIT, or the object's size */
 	bool type_stable;
 };
 
@@ -44,13 +44,13 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* Takes address space for all objects. Returns 0, EINVAL or ENOMEM. */
+/* Reserves address space for all objects. Returns 0, EINVAL or ENOMEM. */
 int pawl_pool_create(struct pawl_pool *pool, const struct pawl_pool_plan *plan);
-/* The objects go with it. */
+/* Frees the pool and all objects. */
 void pawl_pool_destroy(struct pawl_pool *pool);
 
-/* A round of maintenance (see shards.h), then gives back what memory it can: of
- * whole pages of free objects. Returns how many bytes. */
+/* Does a round of maintenance (see shards.h), then returns whole pages of free objects
+ * to the system. Returns how many bytes. */
 size_t pawl_pool_trim(struct pawl_pool *pool);
 
 /* Slow paths of the functions below. */
@@ -63,8 +63,8 @@ void pawl_pool_put_otherwise_(struct pawl_pool *pool, void *object)
 }
 #endif
 
-/* An object that nobody else has, aligned to 16; NULL if the limit is reached: see
- * pawl_slots_get for who counts as holding one. */
+/* Returns an object that no other thread has, aligned to 16; NULL if the limit is
+ * reached: see pawl_slots_get for which objects count as held. */
 PAWL_FAST_ void *pawl_pool_get(struct pawl_pool *pool)
 {
 	bool leased = !PAWL_SEQUENCES && pool->unit == PAWL_POOL_UNIT;
@@ -77,7 +77,7 @@ PAWL_FAST_ void *pawl_pool_get(struct pawl_pool *pool)
 	return leased ? NULL : pawl_pool_get_otherwise_(pool);
 }
 
-/* The caller got the object from this pool, and no longer has it afterwards. */
+/* Frees an object that the caller got from this pool. */
 PAWL_FAST_ void pawl_pool_put(struct pawl_pool *pool, void *object)
 {
 	uint32_t slot = (uint32_t)((uint64_t)((char *)object - pool->objects) /

@@ -15,7 +15,7 @@
  * Cost       lock 1 RMW, unlock 1 RMW; 24 bytes (core 8), 0 = free.
  *
  * State (arrivals; gate of each element). arrivals is 0: unlocked; LOCKED:
- * held, nobody arrived since the last detach; else held, and the top of a
+ * held, no arrival since the last detach; else held, and the top of a
  * stack of elements, linked through what each one's exchange returned.
  *
  *   0 --lock by A--> A --lock by B--> B --unlock by A: detach--> LOCKED,
@@ -24,21 +24,20 @@
  *   I1  Only the holder detaches the stack; it then becomes the entry segment,
  *       and ownership goes through it from the top down.
  *   I2  The end of a segment is marked by an address, passed from gate to
- *       gate: LOCKED, or the element with which an uncontended holder came and
- *       that lies buried at the bottom. It is compared, never dereferenced:
- *       its owner may be waiting elsewhere by then, or have exited.
- *   I3  Whoever is waiting when a segment is detached is in that segment, so
- *       between a thread's arrival and its entry every other thread enters at
- *       most once ahead of it that arrived after it.
+ *       gate: LOCKED, or the element that an uncontended holder arrived with
+ *       and that is at the bottom of the stack. It is compared, never
+ *       dereferenced: its owner may be waiting elsewhere by then, or have exited.
+ *   I3  A thread that waits when a segment is detached is in that segment. So
+ *       each thread that arrived after it overtakes it at most once.
  *
  * Order      [A] pairs with [R]: a section happens before the next one. [T]
- *            pairs with itself and with [D]: whoever gets hold of an element
- *            sees its gate cleared, before it opens it. [T] pairs with [F]: a
- *            new holder comes after the last one.
+ *            pairs with itself and with [D]: a thread that opens an element's
+ *            gate sees it cleared before. [T] pairs with [F]: a new holder comes
+ *            after the last one.
  * Lifetime   [F] or [D] is unlock's last access to *l, [R] its last access to
  *            the successor's element. Not thread-oblivious: an uncontended
- *            holder is known by its own element, and were somebody else to
- *            release for it while it arrives again, it would wait for itself.
+ *            holder is identified by its own element. If another thread released
+ *            the lock while that holder arrives again, it would wait for itself.
  * Checked    tests/locks/reciprocating.c; pawl check reciprocating; mutants A,
  *            R, T, D, F, I2.
  */
@@ -52,10 +51,10 @@ struct pawl_reciprocating_core {
 	pawl_atomic64 arrivals;
 };
 
-/* All zero unless the thread has waited: then nobody is next, and the end mark
- * is its own element. */
+/* All zero unless the thread has waited. All zero means: no successor, and the end mark
+ * is the thread's own element. */
 struct pawl_reciprocating_context {
-	struct pawl_element *next; /* whom to let in; NULL at the segment's end */
+	struct pawl_element *next; /* successor; NULL at the segment's end */
 	uint64_t end;		   /* end mark of the segment (I2) */
 };
 
@@ -86,7 +85,7 @@ static inline uint64_t pawl_reciprocating_end_(uint64_t end)
 }
 
 /*
- * At the end of a segment: unlocks if nobody has arrived, and returns NULL;
+ * At the end of a segment: unlocks and returns NULL if no thread has arrived;
  * else detaches the arrivals, and returns the first of the new segment.
  */
 static inline struct pawl_element *pawl_reciprocating_turn_(pawl_atomic64 *arrivals,
@@ -110,7 +109,7 @@ static inline void pawl_reciprocating_acquire_(struct pawl_reciprocating_core *l
 	if (__builtin_expect(top != 0, false)) {
 		next = top & ~(uint64_t)PAWL_RECIPROCATING_LOCKED;
 		end = pawl_await_ne_acquire(&mine->gate, 0, how); /* [A] */
-		if (next == end) { /* I2: buried, so nobody is there */
+		if (next == end) { /* I2: the bottom of the stack, not a waiter */
 			next = 0;
 			end = PAWL_RECIPROCATING_LOCKED;
 		}

@@ -23,8 +23,8 @@
  *       segment does not end before its companion was let in.
  *   I4  A thread steps aside at most once for each arrival.
  *   I5  Why shares are equal: stepping aside can turn any order of a segment
- *       into any other in finitely many segments, and no choice depends on who
- *       a thread is; so in the long run all orders are equally frequent.
+ *       into any other in finitely many segments, and no choice depends on a
+ *       thread's identity; so in the long run all orders are equally frequent.
  *
  * Order      as in reciprocating.h. [A] and [R] also carry aside and next.
  * Lifetime   as in reciprocating.h.
@@ -42,14 +42,14 @@ struct pawl_reciprocating_fair_core {
 
 /* All zero unless the thread has waited, as in reciprocating.h. */
 struct pawl_reciprocating_fair_context {
-	struct pawl_element *next;  /* whom to let in; NULL at the end */
+	struct pawl_element *next;  /* successor; NULL at the segment's end */
 	uint64_t end;		    /* end mark of the segment */
-	struct pawl_element *aside; /* who stepped aside, or NULL */
+	struct pawl_element *aside; /* of the thread that stepped aside, or NULL */
 };
 
 #define PAWL_RECIPROCATING_FAIR_INIT PAWL_ZERO
 
-/* One turn in this many is given up for later. */
+/* A thread steps aside once in this many turns. */
 enum { PAWL_FAIR_STEP_ASIDE = 8 };
 
 /* Waits behind `top`. */
@@ -61,7 +61,7 @@ static inline __attribute__((cold)) void pawl_reciprocating_fair_wait_(
 	uint64_t end = pawl_await_ne_acquire(&mine->gate, 0, how); /* [A] */
 	uint64_t aside = mine->aside;
 
-	if (next == end) { /* I2: buried, so nobody is there */
+	if (next == end) { /* I2: the bottom of the stack, not a waiter */
 		next = 0;
 		end = PAWL_RECIPROCATING_LOCKED;
 	}
@@ -72,7 +72,7 @@ static inline __attribute__((cold)) void pawl_reciprocating_fair_wait_(
 		first->aside = pawl_address(mine);
 		pawl_reciprocating_admit_(first, end, how);	  /* [R] */
 		end = pawl_await_ne_acquire(&mine->gate, 0, how); /* [A] */
-		next = mine->next;				  /* I4: in now */
+		next = mine->next;				  /* I4: owns it now */
 	}
 	context->next = (struct pawl_element *)pawl_pointer(next);
 	context->end = end;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl/rwlock.h - many readers or one writer; readers of a lock that is rarely written write
- *                 to their own thread's record alone.
+ * pawl/rwlock.h - many readers or one writer. Readers of a lock that is rarely written
+ *                 write only to their own thread's record.
  *
  * Choose it  for what is read much more often than written, by sections of some
  *            length, or by many CPUs at once.
@@ -10,70 +10,72 @@
  * Source     pawl. The idea of a bias to readers is that of Dice & Kogan, "BRAVO",
  *            USENIX ATC 2019; the reverse fence is Khuong's, as in mutex.h.
  * Departs    from BRAVO: readers announce themselves in records of their own
- *            threads, without a read-modify-write or a fence, for the writer
+ *            threads, without a read-modify-write or a fence, because the writer
  *            passes the heavy one; see docs/design/rwlock.md.
  * Cost       read lock 0 RMW, read unlock 0 RMW, if biased; fenced or through the gate
  *            1 and 0, counted 1 and 1; write lock 1 RMW, write unlock 0 RMW; 32 bytes,
- *            0 = free. Who writes to a biased lock pays a membarrier, to a fenced one a
- *            look at each thread.
+ *            0 = free. A writer to a biased lock pays a membarrier and a scan of all
+ *            threads' records, a writer to a fenced one the scan.
  *
- * State (word, gate): gate is a mutex that writers have for as long as they write, and
- * readers of a lock that is often written, too: they then add a mark, and others may
- * join them unless a writer is queued. word = (readers, WAITING, form): readers that are counted, whether some
- * queue, and whether a record is enough: with a fence (FENCED), or without (BIASED).
+ * State (word, gate): gate is the writer mutex. A writer holds it while it writes. The
+ * first reader of a lock that is often written holds it, too, with a mark; other readers
+ * then join it by the count unless a writer is queued. word = (readers, WAITING, mode):
+ * the number of counted readers, whether readers queue, and the mode: a reader's record
+ * is enough with a fence (FENCED), without one (BIASED), or not at all.
  *
  *   (n, free) --write lock--> (n, W) --waits--> (0, W) --write unlock--> (0, free)
  *                             (0 WAITING, W) --write unlock--> (queued, free)
  *   (n, free) --read lock---> (n, R) --read unlock--> (n, free)
  *   (n, R) --another's read lock--> (n + 1, R) --its read unlock--> (n, R)
- *             --now and then, by a reader--> (n FENCED, -), (n BIASED, -)
- *   (n form, free) --write lock--> (n form, W) --withdraws, waits--> (0, W)
+ *             --occasionally, by a reader--> (n FENCED, -), (n BIASED, -)
+ *   (n mode, free) --write lock--> (n mode, W) --revokes it, waits--> (0, W)
  *                             --write unlock--> (0, free), or (0 FENCED, free)
  *
  *   I1  A biased reader is inside iff a slot of its record is the lock's address
  *       and it has since seen BIASED; a fenced one, FENCED, after a fence.
  *   I2  A counted reader is inside iff it is in word's count and has since seen
- *       no writer at the gate, or one that tried (TRIES) and then let go, or the thread
- *       that had the gate counted it; its record has the
- *       address with a mark, which writers pass over. A gated one, iff it has the gate;
- *       its record says so only if it reads again within (AGAIN).
- *   I3  A writer is inside iff it has the gate and has since seen neither a form
- *       nor readers in word; and, if there was a form, withdrew it, passed the
+ *       no writer at the gate, or one that tried (TRIES) and then released it, or the
+ *       gate's holder counted it; its record has the address with a mark, which writers
+ *       skip. A gated reader is inside iff it holds the gate; its record has an entry
+ *       only if it reads recursively (AGAIN).
+ *   I3  A writer is inside iff it holds the gate and has since seen neither a mode
+ *       nor readers in word; and, if there was a mode, revoked it, passed the
  *       heavy fence if it was BIASED, and then found no slot with the lock's address.
- *   I4  Who withdrew a form and gives up before that puts it back.
- *   I5  Only who is inside gives a form.
- *   I6  While readers queue, WAITING is set; who has the gate and sees it lets them
- *       all in when it leaves.
- *   I7  A reader that sleeps is counted in the gate's cell before it last looks
- *       at the gate; so who sets the gate free wakes it.
- *   I8  A thread that reads, and locks to read again, is inside: its record counts how
- *       often, and what it has already keeps writers out.
+ *   I4  A writer that revoked a mode and times out before I3 holds restores it.
+ *   I5  Only a thread that is inside sets a mode.
+ *   I6  While readers queue, WAITING is set; a holder of the gate that sees it lets them
+ *       all in when it releases the gate.
+ *   I7  A reader that sleeps is counted in the gate's cell before it last checks
+ *       the gate; so the thread that frees the gate wakes it.
+ *   I8  A recursive read is inside at once: the thread's record counts the depth, and
+ *       its outermost read keeps writers out.
  *
- * A queued reader waits for the section under way, and for one more at most, that
- * began before its mark was seen. It queues when it has polled, and dozed, for about
- * 130 times what a wake-up costs: some milliseconds at most. A writer that has the gate
- * waits for the readers that are inside and for no others; writers come to the gate as
- * to any pawl_mutex, and so do the readers that it then lets pass them.
+ * A queued reader waits for the section under way, and for at most one more, which
+ * began before WAITING was seen. A reader queues after it has polled, and slept for
+ * stated times, for about 130 times the cost of a wake-up: some milliseconds at most. A
+ * writer that holds the gate waits for the readers that are inside and for no others.
+ * Writers wait for the gate as for any pawl_mutex, and so do the readers that take it.
  *
- * Recursive reading is allowed, and never waits. Who reads must not write, who
- * writes must not lock; the thread that locked must unlock. A signal
- * handler may read if it has not interrupted a call of pawl that locks.
- * A child of fork() has what its only thread had; reads of other threads are over
- * if they were in their records alone, or of a lock that its own record has, too; those
- * that were counted or had the gate last for ever. So do reads of threads that exit without
- * unlocking. A lock whose memory the child does not get is left alone. Where the system has no membarrier no lock is ever biased.
+ * Recursive reading is allowed, and never waits. A reader must not lock for writing, a
+ * writer must not lock at all; the thread that locked must unlock. A signal handler may
+ * read if it has not interrupted a call of pawl that locks. In a child of fork() the
+ * forking thread's locks stay held. Reads of the parent's other threads are over if only
+ * their records had them, or if the child's own record has the lock, too; those that were
+ * counted or held the gate last for ever. So do reads of threads that exit without
+ * unlocking. A lock whose memory the child does not get is left alone. Where the system
+ * has no membarrier, no lock is ever biased.
  *
- * Order      [F] and [R] pair with [K] in the runtime's rwlock.c: who sees a slot
- *            changed sees the section that ended before. [B] is a compiler fence:
- *            its partner is the writer's heavy one. [A] pairs with [O] there: who
- *            sees the bias sees what was written before it was given. [S] pairs with
+ * Order      [F] and [R] pair with [K] in the runtime's rwlock.c: a writer that sees a
+ *            slot changed sees the section that ended before. [B] is a compiler fence:
+ *            its partner is the writer's heavy one. [A] pairs with [O] there: a reader
+ *            that sees the bias sees what was written before it was set. [S] pairs with
  *            itself there: of a fenced reader that announces itself and a writer that
- *            withdraws the form, at least one sees the other. [G] pairs
+ *            revokes the mode, at least one sees the other. [G] pairs
  *            with [C] there: of a writer and a reader that is counted, at least one
  *            sees the other. [U] pairs with [G], [T] and [C]: a section happens before
  *            the next one.
  * Lifetime   [R], or the count in the runtime, is a read unlock's last access to
- *            *l; [U] that of whoever has the gate. What follows uses its address.
+ *            *l; [U] that of the gate's holder. What follows uses its address.
  * Checked    pawl check rwlock, with mutants for each label and invariant;
  *            tests/runtime/rwlock*.c; tests/soak/rwlock.c.
  */
@@ -85,70 +87,70 @@
 
 struct PAWL_CAPABILITY pawl_rwlock {
 	pawl_atomic64 word;
-	pawl_atomic64 barred; /* until when it may not be biased, on the clock */
+	pawl_atomic64 barred; /* clock time before which it may not be biased */
 	struct pawl_mutex gate;
 };
 
 #define PAWL_RWLOCK_INIT PAWL_ZERO
 
 enum pawl_rwlock_word {
-	PAWL_RWLOCK_BIASED = 1, /* with FENCED */
+	PAWL_RWLOCK_BIASED = 1, /* always together with FENCED */
 	PAWL_RWLOCK_FENCED = 2,
-	PAWL_RWLOCK_KEPT = 4, /* withdrawn: FENCED again once who has the gate leaves */
-	PAWL_RWLOCK_WRITTEN = 8, /* since a reader last looked: a hint */
+	PAWL_RWLOCK_KEPT = 4,	 /* revoked: write unlock sets FENCED again */
+	PAWL_RWLOCK_WRITTEN = 8, /* hint: written since a reader's last sample */
 	PAWL_RWLOCK_WAITING = 16,
-	PAWL_RWLOCK_READER = 32 /* one of the count */
+	PAWL_RWLOCK_READER = 32 /* one counted reader */
 };
 
-/* In gate.word, beside the owner: it reads; and more than once, see its record; or it tries
- * to write, and will either store its bare name or let go without waiting. */
+/* Flags in gate.word, beside the holder: it reads; it reads recursively, see its record; it
+ * tries to write, and then either stores its plain id or releases the gate without waiting. */
 enum { PAWL_RWLOCK_READS = 1, PAWL_RWLOCK_AGAIN = 2, PAWL_RWLOCK_TRIES = 4 };
 
-/* In a slot, beside the address. */
+/* Flags in a slot, beside the address. */
 enum pawl_rwlock_mark {
 	PAWL_RWLOCK_COUNTED = 1, /* word counts this read */
-	PAWL_RWLOCK_GATED = 2,	 /* reads within one that has the gate: NESTED, too */
-	PAWL_RWLOCK_NESTED = 4,	 /* not the only one of this thread: see depth */
+	PAWL_RWLOCK_GATED = 2, /* recursive, in a read that holds the gate: NESTED, too */
+	PAWL_RWLOCK_NESTED = 4, /* recursive: see depth */
 	PAWL_RWLOCK_MARKS = 7
 };
 
-/* What a thread reads: addresses of locks, or 0. The memory stays for ever; a new thread may
- * inherit it. */
+/* The read record of a thread: addresses of the locks that it reads, or 0. Never freed; a
+ * new thread reuses the record of one that has exited. */
 struct pawl_reads {
 	PAWL_SEQUESTER pawl_atomic64 slots[1 << PAWL_READS_BITS];
-	/* From here on this thread's own. */
+	/* From here on accessed by the owner only. */
 	volatile uint32_t
-		depth[1 << PAWL_READS_BITS]; /* reads of a slot's lock but one */
-	pawl_atomic64 counting;		     /* the lock whose count it is just trying */
+		depth[1 << PAWL_READS_BITS]; /* recursive reads of a slot's lock */
+	pawl_atomic64 counting;		     /* the lock whose count it is incrementing */
 	struct pawl_reads *next;	     /* of this thread's more_reads */
-	pawl_atomic64 looked_at;	     /* the lock that its last look found */
-	pawl_atomic64 looked;		     /* so */
+	pawl_atomic64 looked_at;	     /* lock of the last sample */
+	pawl_atomic64 looked;		     /* result of the last sample */
 };
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 #pragma GCC visibility push(default)
-/* `announced`: the slot that has the address in vain, or NULL. */
+/* `announced`: the slot of an announcement that failed and must be cleared, or NULL. */
 void pawl_rwlock_read_slow_(struct pawl_rwlock *l, pawl_atomic64 *announced);
 bool pawl_rwlock_read_try_(struct pawl_rwlock *l, pawl_atomic64 *announced);
 int pawl_rwlock_read_until_(struct pawl_rwlock *l, pawl_atomic64 *announced, int clock,
 			    const struct timespec *time);
 void pawl_rwlock_read_end_(struct pawl_rwlock *l);
-/* By a reader that is inside: gives *l another form if that would be better. */
+/* Called by a reader that is inside: changes the mode of *l if another one fits better. */
 void pawl_rwlock_look_(struct pawl_rwlock *l) __attribute__((cold));
 void pawl_rwlock_write_slow_(struct pawl_rwlock *l) __attribute__((cold));
 void pawl_rwlock_drain_(struct pawl_rwlock *l) __attribute__((cold));
 bool pawl_rwlock_write_try_(struct pawl_rwlock *l) __attribute__((cold));
 int pawl_rwlock_write_until_(struct pawl_rwlock *l, int clock,
 			     const struct timespec *time) __attribute__((cold));
-/* Both require the gate, and leave it to the caller to let go of it: counts in whoever is
- * in line; and says that *l was written, and puts back a form, too. */
+/* Both require the gate, which the caller releases afterwards. let_in counts all queued
+ * readers; write_end does this, too, sets WRITTEN and restores a mode. */
 void pawl_rwlock_let_in_(struct pawl_rwlock *l) __attribute__((cold));
 void pawl_rwlock_write_end_(struct pawl_rwlock *l) __attribute__((cold));
-/* Wakes those who wait for the gate; uses addresses alone. */
+/* Wakes the threads that wait for the gate. Uses addresses only. */
 void pawl_rwlock_wake_gate_(const struct pawl_rwlock *l) __attribute__((cold));
-/* Wakes the writer that waits for readers; likewise. */
+/* Wakes the writer that waits for readers. Uses addresses only. */
 void pawl_rwlock_wake_writer_(const struct pawl_rwlock *l) __attribute__((cold));
 void pawl_rwlock_to_reader_(struct pawl_rwlock *l) __attribute__((cold));
 #pragma GCC visibility pop
@@ -156,14 +158,14 @@ void pawl_rwlock_to_reader_(struct pawl_rwlock *l) __attribute__((cold));
 }
 #endif
 
-/* Which slot of its record a thread tries first for *l. */
+/* Index of the slot of its record that a thread tries first for *l. */
 static inline unsigned pawl_rwlock_home_(const struct pawl_rwlock *l)
 {
 	return (unsigned)pawl_hash(pawl_raw_place(l), PAWL_READS_BITS);
 }
 
-/* Announces a read of *l, which is biased, in a free slot: true if that is enough
- * (I1). */
+/* Announces a read of a lock in BIASED mode in a free slot; true if the mode is still
+ * set, so that the reader is inside (I1). */
 static inline bool pawl_rwlock_announce_(struct pawl_rwlock *l, pawl_atomic64 *slot)
 {
 	pawl_store_release(slot, pawl_address(l));			/* [F] */
@@ -171,7 +173,7 @@ static inline bool pawl_rwlock_announce_(struct pawl_rwlock *l, pawl_atomic64 *s
 	return (pawl_load_acquire(&l->word) & PAWL_RWLOCK_BIASED) != 0; /* [A] */
 }
 
-/* The same of one that is fenced. */
+/* Announces a read of a lock in FENCED mode. */
 static inline bool pawl_rwlock_announce_fenced_(struct pawl_rwlock *l,
 						pawl_atomic64 *slot)
 {
@@ -179,13 +181,13 @@ static inline bool pawl_rwlock_announce_fenced_(struct pawl_rwlock *l,
 	return (pawl_load_seq_cst(&l->word) & PAWL_RWLOCK_FENCED) != 0; /* [S] */
 }
 
-/* What the gate's word is while this thread reads through it. */
+/* The value of the gate's word while this thread reads through it. */
 static inline uint64_t pawl_rwlock_reader_(void)
 {
 	return pawl_mutex_me_() | PAWL_RWLOCK_READS;
 }
 
-/* Reads *l through the gate, if that is free. */
+/* Starts a read of *l through the gate, if the gate is free. */
 static inline bool pawl_rwlock_pass_gate_(struct pawl_rwlock *l)
 {
 	/* Relaxed: spares a write that would fail; [T] decides. */
@@ -193,14 +195,15 @@ static inline bool pawl_rwlock_pass_gate_(struct pawl_rwlock *l)
 	       pawl_cas_acquire(&l->gate.word, 0, pawl_rwlock_reader_()); /* [T] */
 }
 
-/* Whether this thread reads *l through the gate, and once. */
+/* Whether this thread reads *l through the gate, not recursively. */
 static inline bool pawl_rwlock_has_gate_(const struct pawl_rwlock *l)
 {
-	/* Relaxed: nobody else stores this value, and only while it is so. */
+	/* Relaxed: only this thread stores this value, and removes it. */
 	return pawl_load_relaxed(&l->gate.word) == pawl_rwlock_reader_();
 }
 
-/* Of some reads of locks that are not biased: looks whether this one should be. */
+/* Once in PAWL_RWLOCK_LOOK reads of locks that are not biased: samples whether this lock
+ * should be. */
 static inline void pawl_rwlock_look_now_and_then_(struct pawl_rwlock *l)
 {
 	if (__builtin_expect(++pawl_self()->slow_reads % PAWL_RWLOCK_LOOK == 0, false))
@@ -208,8 +211,8 @@ static inline void pawl_rwlock_look_now_and_then_(struct pawl_rwlock *l)
 }
 
 /*
- * Reads *l if it can at once, and this thread's record has room where it looks first.
- * Otherwise *announced is the slot that must be taken back, or NULL.
+ * Starts a read of *l if it need not wait and the first slot of this thread's record is
+ * free. If it fails, *announced is the slot that must be cleared, or NULL.
  */
 static inline bool pawl_rwlock_read_fast_(struct pawl_rwlock *l,
 					  pawl_atomic64 **announced)
@@ -222,7 +225,7 @@ static inline bool pawl_rwlock_read_fast_(struct pawl_rwlock *l,
 	if (__builtin_expect(self->reads == NULL, false))
 		return false;
 	slot = &self->reads->slots[pawl_rwlock_home_(l)];
-	/* Relaxed: says which way to try; and one's own slot. */
+	/* Relaxed: selects the path; and the slot is our own. */
 	word = pawl_load_relaxed(&l->word);
 	if (__builtin_expect(pawl_load_relaxed(slot) != 0, false))
 		return false;
@@ -230,8 +233,8 @@ static inline bool pawl_rwlock_read_fast_(struct pawl_rwlock *l,
 		if (__builtin_expect(pawl_rwlock_announce_(l, slot), true))
 			return true;
 	} else {
-		/* Counted here, for a read waits for what was before its locked
-		 * instruction, and what comes after it for that. */
+		/* Counted before the locked instruction, which waits for earlier
+		 * accesses and delays later ones. */
 		bool looks = ++self->slow_reads % PAWL_RWLOCK_LOOK == 0;
 
 		if ((word & PAWL_RWLOCK_FENCED) == 0) {
@@ -249,7 +252,7 @@ static inline bool pawl_rwlock_read_fast_(struct pawl_rwlock *l,
 	return false;
 }
 
-/* What TSan is told: readers happen after writers, and writers after all. */
+/* Annotations for TSan: readers happen after writers, and writers after all. */
 
 static inline void pawl_rwlock_note_read_(struct pawl_rwlock *l, bool success)
 {
@@ -258,7 +261,7 @@ static inline void pawl_rwlock_note_read_(struct pawl_rwlock *l, bool success)
 		pawl_note_acquired(&l->barred);
 }
 
-/* Waits until it reads *l: with other readers, but no writer. */
+/* Waits until it holds *l for reading: together with other readers, without a writer. */
 static inline void pawl_rwlock_read_lock(struct pawl_rwlock *l) PAWL_ACQUIRES_SHARED(l)
 {
 	pawl_atomic64 *announced;
@@ -270,8 +273,8 @@ static inline void pawl_rwlock_read_lock(struct pawl_rwlock *l) PAWL_ACQUIRES_SH
 }
 
 /*
- * Returns true, reading *l, unless a writer has it or waits for it. Waits for no lock, but for
- * another thread's pawl_rwlock_write_trylock that is under way: whether that one fails decides.
+ * Returns true, holding *l for reading, unless a writer holds it or waits for it. Does not
+ * wait for a holder, but for a concurrent pawl_rwlock_write_trylock to succeed or fail.
  */
 static inline bool pawl_rwlock_read_trylock(struct pawl_rwlock *l) PAWL_TRIES_SHARED(l)
 {
@@ -286,9 +289,9 @@ static inline bool pawl_rwlock_read_trylock(struct pawl_rwlock *l) PAWL_TRIES_SH
 }
 
 /*
- * Waits until it reads *l, or until the clock (CLOCK_REALTIME or CLOCK_MONOTONIC)
- * has reached the time. Returns 0, ETIMEDOUT, or EINVAL for another clock or a bad
- * time if it had to wait; errno stays as it was.
+ * Waits until it holds *l for reading, or until the clock (CLOCK_REALTIME or
+ * CLOCK_MONOTONIC) has reached the time. Returns 0, ETIMEDOUT, or, if it had to wait,
+ * EINVAL for another clock or a bad time; errno stays as it was.
  */
 static inline int pawl_rwlock_read_timedlock(struct pawl_rwlock *l, int clock,
 					     const struct timespec *time)
@@ -303,7 +306,7 @@ static inline int pawl_rwlock_read_timedlock(struct pawl_rwlock *l, int clock,
 	return error;
 }
 
-/* Sets the gate free. */
+/* Frees the gate, and wakes a thread that waits for it. */
 static inline void pawl_rwlock_free_gate_(struct pawl_rwlock *l)
 {
 	pawl_store_release(&l->gate.word, 0); /* [U] */
@@ -311,16 +314,16 @@ static inline void pawl_rwlock_free_gate_(struct pawl_rwlock *l)
 		pawl_rwlock_wake_gate_(l);
 }
 
-/* Lets go of the gate. */
+/* Releases the gate: hands it over, or frees it. */
 static inline void pawl_rwlock_open_(struct pawl_rwlock *l)
 {
-	/* Relaxed: I2 of mutex.h allows for one unlock that misses it. */
+	/* Relaxed: I2 of mutex.h allows for one unlock that misses a store to due. */
 	if (__builtin_expect(pawl_load_relaxed(&l->gate.due) == 0, true) ||
 	    !pawl_mutex_hand_over_(&l->gate))
 		pawl_rwlock_free_gate_(l);
 }
 
-/* Ends a read that one's own slot announces. */
+/* Ends a read that a slot of this thread announces. */
 static inline void pawl_rwlock_leave_slot_(struct pawl_rwlock *l, pawl_atomic64 *slot)
 {
 	pawl_store_release(slot, 0); /* [R] */
@@ -328,19 +331,19 @@ static inline void pawl_rwlock_leave_slot_(struct pawl_rwlock *l, pawl_atomic64 
 		pawl_rwlock_wake_writer_(l);
 }
 
-/* Of one who reads through the gate: whether somebody waits for that to end. */
+/* Requires a read through the gate: whether another thread waits for it to end. */
 static inline bool pawl_rwlock_is_awaited_(const struct pawl_rwlock *l)
 {
-	/* Relaxed: who comes to wait now is seen by the next one here (I6), or, should
-	 * it sleep, after [U] (I7); and I2 of mutex.h. */
+	/* Relaxed: if this misses a new waiter, the next holder of the gate sees it (I6)
+	 * or, if it sleeps, this one does after [U] (I7); due: I2 of mutex.h. */
 	return (pawl_load_relaxed(&l->word) & PAWL_RWLOCK_WAITING) != 0 ||
 	       pawl_load_relaxed(&l->gate.due) != 0;
 }
 
-/* Ends such a read. */
+/* Ends a read through the gate. */
 static inline void pawl_rwlock_leave_reading_(struct pawl_rwlock *l)
 {
-	/* Relaxed: as there. */
+	/* Relaxed: as in pawl_rwlock_is_awaited_. */
 	if (__builtin_expect((pawl_load_relaxed(&l->word) & PAWL_RWLOCK_WAITING) != 0,
 			     false))
 		pawl_rwlock_let_in_(l);
@@ -351,14 +354,14 @@ static inline void pawl_rwlock_leave_reading_(struct pawl_rwlock *l)
 static inline void pawl_rwlock_read_unlock(struct pawl_rwlock *l) PAWL_RELEASES_SHARED(l)
 {
 	pawl_atomic64 *slot = &pawl_self()->reads->slots[pawl_rwlock_home_(l)];
-	uint64_t seen = pawl_load_relaxed(slot); /* Relaxed: one's own slot */
+	uint64_t seen = pawl_load_relaxed(slot); /* Relaxed: our own slot */
 
 	pawl_note_releasing(l);
 	pawl_note_begin(l);
 	if (__builtin_expect(seen == pawl_address(l), true)) {
 		pawl_rwlock_leave_slot_(l, slot);
 	} else if (__builtin_expect(pawl_rwlock_has_gate_(l), true)) {
-		/* Code of before put a gated read into its record, too. */
+		/* Code compiled against protocol 0 also records a gated read. */
 		if (__builtin_expect(seen == (pawl_address(l) | PAWL_RWLOCK_GATED),
 				     false))
 			pawl_store_release(slot, 0); /* [R] */
@@ -369,7 +372,7 @@ static inline void pawl_rwlock_read_unlock(struct pawl_rwlock *l) PAWL_RELEASES_
 	pawl_note_end(l);
 }
 
-/* Whether a word lets a writer in that has the gate (I3). */
+/* Whether a writer that holds the gate may enter, given this word (I3). */
 static inline bool pawl_rwlock_is_quiet_(uint64_t word)
 {
 	return (word & ~(uint64_t)PAWL_RWLOCK_WRITTEN) == 0;
@@ -381,7 +384,7 @@ static inline bool pawl_rwlock_take_gate_(struct pawl_rwlock *l)
 	return pawl_cas_seq_cst(&l->gate.word, 0, pawl_mutex_me_()); /* [G] */
 }
 
-/* Waits until it has *l to itself. Not recursive. */
+/* Waits until it holds *l for writing, exclusively. Not recursive. */
 PAWL_NOTED void pawl_rwlock_write_lock(struct pawl_rwlock *l) PAWL_ACQUIRES(l)
 {
 	pawl_note_locking(l, "rwlock", false);
@@ -393,23 +396,23 @@ PAWL_NOTED void pawl_rwlock_write_lock(struct pawl_rwlock *l) PAWL_ACQUIRES(l)
 	pawl_note_locked(l, true);
 }
 
-/* Takes the gate to try, if it is free and no reader is counted. */
+/* Takes the gate for a write trylock, if it is free and no reader is counted. */
 static inline bool pawl_rwlock_try_gate_(struct pawl_rwlock *l)
 {
-	/* Relaxed: a look that keeps a try in vain from the gate; [G] decides. */
+	/* Relaxed: avoids taking the gate for an attempt that would fail; [G] decides. */
 	return pawl_load_relaxed(&l->word) < PAWL_RWLOCK_READER &&
 	       pawl_cas_seq_cst(&l->gate.word, 0,
 				pawl_mutex_me_() | PAWL_RWLOCK_TRIES); /* [G] */
 }
 
-/* The try has succeeded: this thread writes. */
+/* The trylock has succeeded: this thread writes. */
 static inline void pawl_rwlock_end_try_(struct pawl_rwlock *l)
 {
 	/* Relaxed: a reader stays out whichever of the two it sees. */
 	pawl_store_relaxed(&l->gate.word, pawl_mutex_me_());
 }
 
-/* Returns true, having *l to itself, if nobody had it; never waits for anybody. */
+/* Returns true, holding *l for writing, if no thread held it; never waits. */
 PAWL_NOTED bool pawl_rwlock_write_trylock(struct pawl_rwlock *l) PAWL_TRIES(l)
 {
 	bool writes;
@@ -436,7 +439,7 @@ PAWL_NOTED int pawl_rwlock_write_timedlock(struct pawl_rwlock *l, int clock,
 	return error;
 }
 
-/* Requires this thread to write. */
+/* Requires this thread to hold *l for writing. */
 PAWL_NOTED void pawl_rwlock_write_unlock(struct pawl_rwlock *l) PAWL_RELEASES(l)
 {
 	pawl_note_releasing(&l->barred);
@@ -448,7 +451,8 @@ PAWL_NOTED void pawl_rwlock_write_unlock(struct pawl_rwlock *l) PAWL_RELEASES(l)
 	pawl_note_unlocked(l);
 }
 
-/* Requires this thread to write; it reads from now on, and no writer comes between. */
+/* Requires this thread to hold *l for writing; turns this into a read, without another
+ * writer in between. */
 PAWL_NOTED void pawl_rwlock_downgrade(struct pawl_rwlock *l)
 {
 	pawl_note_releasing(&l->barred);
@@ -457,10 +461,10 @@ PAWL_NOTED void pawl_rwlock_downgrade(struct pawl_rwlock *l)
 	pawl_note_unlocked(l);
 }
 
-/* Whether this thread writes, or has the gate and is about to. */
+/* Whether this thread writes, or holds the gate and is about to write. */
 static inline bool pawl_rwlock_is_writer(const struct pawl_rwlock *l)
 {
-	/* Relaxed: nobody else stores this value, and only while it is so. */
+	/* Relaxed: only this thread stores this value, and removes it. */
 	return pawl_load_relaxed(&l->gate.word) == pawl_mutex_me_();
 }
 

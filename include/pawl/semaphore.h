@@ -2,8 +2,8 @@
 /*
  * pawl/semaphore.h - bounded binary semaphore: first come, first served.
  *
- * Choose it  to pass one unit of something between threads: who waits for it and
- *            who posts it need not be the same. A post too many is an error.
+ * Choose it  to pass one unit of something between threads: one thread may wait
+ *            for it and another post it. A post too many is an error.
  * Avoid it   for mutual exclusion (mutex.h), and for more than one unit.
  * Source     Dice & Kogan, "Hapax Locks", PPoPP 2026, appendix B: thread-oblivious
  *            locks as bounded binary semaphores.
@@ -11,12 +11,12 @@
  * Cost       wait 1 RMW, post 1 RMW; 24 bytes, 0 = one unit is there.
  *
  * State (hapax lock, holds): holds is the context of the wait that took the unit,
- * or 0. A semaphore that is to begin without its unit is waited on once, at once.
+ * or 0. To start without a unit, wait once right after initialisation.
  *
  *   (free, 0) --wait--> (held, 0) --> (held, h) --post--> (held, 0) --> (free, 0)
  *
- *   I1  Only whoever changes holds from h to 0 releases the lock, with h; so a
- *       unit that was taken once is posted once.
+ *   I1  Only the thread that changes holds from h to 0 releases the lock, with h;
+ *       so a unit that was taken once is posted once.
  *   I2  holds is 0 when the lock is released, so what the next wait stores there
  *       is not lost.
  *
@@ -39,12 +39,12 @@ struct pawl_semaphore {
 
 #define PAWL_SEMAPHORE_INIT PAWL_ZERO
 
-/* Ours from now on, for somebody to post. */
+/* Records that this wait took the unit, so that a post can release the lock. */
 static inline void pawl_semaphore_took_(struct pawl_semaphore *s,
 					const struct pawl_hapax_context *context)
 {
-	/* Relaxed: whoever posts knows by other means that the wait is over, or else
-	 * is told that it comes too early. */
+	/* Relaxed: a posting thread knows by other means that the wait is over;
+	 * otherwise its post may return EOVERFLOW. */
 	pawl_store_relaxed(&s->holds, context->hapax);
 }
 
@@ -57,7 +57,7 @@ static inline void pawl_semaphore_wait_as_(struct pawl_semaphore *s, enum pawl_w
 	pawl_semaphore_took_(s, &context);
 }
 
-/* Takes the unit if it is there and nobody waits for it; never waits. */
+/* Takes the unit if it is there and no thread waits for it; never waits. */
 static inline bool pawl_semaphore_trywait(struct pawl_semaphore *s)
 {
 	struct pawl_hapax_context context;
@@ -83,13 +83,13 @@ static inline int pawl_semaphore_timedwait_as_(struct pawl_semaphore *s,
 }
 
 /*
- * Puts the unit back, for the first in line. Any thread may. Returns 0; or
- * EOVERFLOW, having done nothing, if it was not taken: if no wait has ended since
+ * Puts the unit back, for the first waiter. Any thread may call it. Returns 0; or
+ * EOVERFLOW, without effect, if the unit was not taken: if no wait has ended since
  * the last post.
  */
 static inline int pawl_semaphore_post_as_(struct pawl_semaphore *s, enum pawl_wait how)
 {
-	/* Relaxed: decides who posts (I1); the release below orders. */
+	/* Relaxed: selects one of several posting threads (I1); the release below orders. */
 	struct pawl_hapax_context context = {pawl_exchange_relaxed(&s->holds, 0)};
 
 	if (context.hapax == 0)
@@ -98,7 +98,7 @@ static inline int pawl_semaphore_post_as_(struct pawl_semaphore *s, enum pawl_wa
 	return 0;
 }
 
-/* The same, asleep rather than polling: what one waits for here takes long. */
+/* As above, with waiters that sleep: a wait for a unit usually takes long. */
 
 static inline void pawl_semaphore_wait(struct pawl_semaphore *s)
 {

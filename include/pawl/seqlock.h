@@ -5,8 +5,8 @@
  *
  * Choose it  for records that are read much more often than written, and whose
  *            readers must not disturb each other: caches, clocks, statistics.
- * Avoid it   for records with pointers to what a writer frees, and for writes
- *            that must not be refused.
+ * Avoid it   for records with pointers to memory that a writer frees, and for
+ *            writes that must not be refused.
  * Source     Dice & Kogan, "Hapax Locks", PPoPP 2026, appendix B: a record with
  *            WriteFirst and WriteLast.
  * Departs    from it: a write begins with a compare-and-swap, not a store, and
@@ -22,18 +22,18 @@
  *
  *   I1  Only the write that moved first from x, which last then was, to its own
  *       value stores words, and then last. So writes do not overlap.
- *   I2  A value is drawn once (H1 of hapax_value.h): first and last never come
- *       back to what they were, even if the record's memory is used for another.
+ *   I2  A value is drawn once (H1 of hapax_value.h): first and last never have a
+ *       value twice, even if the record's memory is used for another record.
  *   I3  A reader that found x in last, then the words, then x in first has the
  *       words of write x: not older ones by [A], not newer ones by [G].
  *
- * Order      [A] pairs with [R]: what write x stored happens before who sees x
- *            in last; this also keeps the words of two writes in order. [G]
- *            pairs with [F]: who reads a word of a newer write sees that
+ * Order      [A] pairs with [R]: the stores of write x happen before a reader that
+ *            sees x in last; this also keeps the words of two writes in order. [G]
+ *            pairs with [F]: a reader that reads a word of a newer write sees that
  *            write's value, or a later one, in first.
  * Lifetime   [R] is a write's last access to *s, whose address is then only
- *            hashed. Readers may look at the record at any time: its memory
- *            must stay readable, but may be used for another record.
+ *            hashed. Readers may read the record at any time: its memory must stay
+ *            readable, but may be used for another record.
  * Checked    pawl check seqlock; mutants A, R, F, G, I1, published.
  */
 #ifndef PAWL_SEQLOCK_H
@@ -54,8 +54,8 @@ struct pawl_seqlock {
 /* How many words a record of this many bytes takes. */
 #define PAWL_SEQLOCK_WORDS(size) (((size) + sizeof(uint64_t) - 1) / sizeof(uint64_t))
 
-/* Copies of `size` bytes to and from words, each word by itself. Reading is to be
- * fast: where the size is a constant, no loop is left of it. */
+/* Copy `size` bytes to and from words, one word at a time. If the size is a constant,
+ * the compiler unrolls the loop of the read. */
 
 static inline void pawl_seqlock_store_(pawl_atomic64 *words, const void *from,
 				       size_t size)
@@ -90,7 +90,7 @@ static inline void pawl_seqlock_load_(void *to, const pawl_atomic64 *words, size
 	}
 }
 
-/* As below; `how` is that of the readers. */
+/* As pawl_seqlock_write; `how` is the wait policy of the readers. */
 static inline bool pawl_seqlock_write_as_(struct pawl_seqlock *s, pawl_atomic64 *words,
 					  const void *from, size_t size,
 					  enum pawl_wait how)
@@ -98,11 +98,11 @@ static inline bool pawl_seqlock_write_as_(struct pawl_seqlock *s, pawl_atomic64 
 	uint64_t before = pawl_load_acquire(&s->last); /* [A] */
 	uint64_t mine;
 
-	/* Relaxed: spares a value and an update; the next line decides. */
+	/* Relaxed: saves a value and a write; the compare-and-swap below decides. */
 	if (pawl_load_relaxed(&s->first) != before)
 		return false;
 	mine = pawl_hapax_draw();
-	/* Relaxed: first is still what last was, so nobody writes (I1, I2). */
+	/* Relaxed: first is still what last was, so no write is going on (I1, I2). */
 	if (!pawl_cas_relaxed(&s->first, before, mine))
 		return false;
 	pawl_release_fence(); /* [F] */
@@ -113,8 +113,8 @@ static inline bool pawl_seqlock_write_as_(struct pawl_seqlock *s, pawl_atomic64 
 }
 
 /*
- * Copies the record, and returns whether the copy is one write's. *version is
- * then that write's value, or 0: equal values mean that nothing changed.
+ * Copies the record, and returns whether the copy is consistent. *version is then the
+ * value of the write that made it, or 0: equal values mean that nothing changed.
  */
 static inline bool pawl_seqlock_look(const struct pawl_seqlock *s,
 				     const pawl_atomic64 *words, void *to, size_t size,
@@ -127,7 +127,7 @@ static inline bool pawl_seqlock_look(const struct pawl_seqlock *s,
 	return pawl_load_relaxed(&s->first) == *version;
 }
 
-/* As above, once: for whoever has something better to do than to try again. */
+/* As pawl_seqlock_look, without the version: for callers that do not want to retry. */
 static inline bool pawl_seqlock_try_read(const struct pawl_seqlock *s,
 					 const pawl_atomic64 *words, void *to,
 					 size_t size)
@@ -143,16 +143,16 @@ static inline void pawl_seqlock_read_as_(const struct pawl_seqlock *s,
 {
 	uint64_t version;
 
-	/* first was not what last had been: a write is about to change last, if
-	 * it has not yet, and for good (I2). */
+	/* After a failure a write has changed last, or is about to; last never becomes
+	 * `version` again (I2), so the wait ends. */
 	while (!pawl_seqlock_look(s, words, to, size, &version))
-		/* Relaxed: the next look acquires what is there. */
+		/* Relaxed: the next attempt acquires. */
 		(void)pawl_await_ne_relaxed(&s->last, version, how);
 }
 
 /*
- * Replaces the record and returns true; or returns false, having done nothing,
- * if another write is going on. Never waits.
+ * Replaces the record and returns true; or returns false, without effect, if another
+ * write is going on. Never waits.
  */
 static inline bool pawl_seqlock_write(struct pawl_seqlock *s, pawl_atomic64 *words,
 				      const void *from, size_t size)
@@ -161,9 +161,8 @@ static inline bool pawl_seqlock_write(struct pawl_seqlock *s, pawl_atomic64 *wor
 }
 
 /*
- * Copies the record as one write left it. Tries again each time that a write
- * has ended meanwhile, so it ends unless writes never cease. Sleeps if a write
- * takes long.
+ * Makes a consistent copy of the record. Retries whenever a write has ended
+ * meanwhile, so it ends unless writes never cease. Sleeps if a write takes long.
  */
 static inline void pawl_seqlock_read(const struct pawl_seqlock *s,
 				     const pawl_atomic64 *words, void *to, size_t size)

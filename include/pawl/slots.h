@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl/slots.h - hands out slots, numbers below a limit, each to one holder at a
- * time: what idalloc.h and pool.h are made of, on both kinds of shards.
+ * pawl/slots.h - allocates slots, numbers below a limit, each to one holder at a
+ * time, on both kinds of shards. idalloc.h and pool.h are built on it.
  *
- * Choose it  for an array of one's own whose elements come and go; otherwise
- *            see idalloc.h and pool.h.
- * Avoid it   where slots must be given out in order.
+ * Choose it  to allocate the elements of an array of your own; otherwise see
+ *            idalloc.h and pool.h.
+ * Avoid it   where slots must be allocated in order.
  * Source     Khuong, "Notes on lock-free dynamic contention management", 2026;
  *            of the free list, Treiber, IBM RJ 5118, 1986.
  * Departs    from them: slots are numbers, so that a list's head has room for a
@@ -15,25 +15,26 @@
  *
  * State      A free slot is in exactly one place (I1): a shard, or the depot.
  *
- *   depot    a bitmap, 1 = here, that yields the lowest slots first and is used
- *            by atomics alone; new slots come from it only when no bit is set.
- *            It is the shared side of LEASED, and refills and relieves shards.
+ *   depot    a bitmap, 1 = free and here, that yields the lowest slots first and is
+ *            accessed by atomics only; new slots come from it only when no bit is set.
+ *            It is the shared side of LEASED; shards are refilled from it and spill
+ *            into it.
  *   LEASED   a stack of at most PAWL_SLOTS_CACHE slots; `count` of them.
  *   ATOMIC   head = (tag, count, top), where top - 1 is a slot and links[slot] is
- *            what is below it; top 0 = empty. Every change moves the tag, so a
+ *            what is below it; top 0 = empty. Every change increments the tag, so a
  *            compare-and-swap fails if anything happened in between.
  *
- *   I2  count <= PAWL_SLOTS_CACHE: no slot ever given out is as great as the most
+ *   I2  count <= PAWL_SLOTS_CACHE: no slot ever allocated is as great as the most
  *       slots held at a time + PAWL_SLOTS_CACHE for each shard that was in use
  *       + 64 for each thread that was in a slow path then (4096 if in each_idle).
- *   I3  A section that is cut short (its thread dies) loses no slot but those it
- *       was moving to the depot or from there, and gives none out twice: count comes last when
- *       a slot is put, and first when slots are taken away.
+ *   I3  A section that is cut short (its thread dies) loses only slots that it was
+ *       moving to or from the depot, and allocates none twice: put stores count last,
+ *       and code that moves slots away stores it first.
  *
- * Order      [C] keeps count behind the slot (I3); the lease orders both for others,
- *            and so do the orders of lists and depot, in the runtime: who gets a slot
- *            sees what its last holder did.
- * Lifetime   destroy it when nobody uses it.
+ * Order      [C] keeps count behind the slot (I3); the lease orders both for other
+ *            threads, and so do the orders of lists and depot, in the runtime: a thread
+ *            that gets a slot sees what its last holder did.
+ * Lifetime   destroy it when no thread uses it.
  * Checked    pawl check slots; tests/shards/.
  */
 #ifndef PAWL_SLOTS_H
@@ -44,7 +45,7 @@
 enum {
 	PAWL_SLOTS_CACHE = PAWL_SLOTS_ROOM, /* in a shard at most */
 	PAWL_SLOTS_BATCH = 32,		    /* between shard and depot at a time */
-	PAWL_SLOTS_PATIENCE_MS = 1000,	    /* before slots count as lost with a thread */
+	PAWL_SLOTS_PATIENCE_MS = 1000, /* before a stopped thread's slots count as held */
 };
 
 #define PAWL_SLOTS_NONE	    UINT32_MAX
@@ -65,17 +66,17 @@ struct pawl_slots {
 	struct pawl_shards shards;
 	pawl_atomic64 *links; /* ATOMIC: what is below each slot */
 
-	PAWL_SEQUESTER uint64_t limit; /* so many slots */
-	uint64_t step;		       /* slots are multiples of it: 1, but for pools */
+	PAWL_SEQUESTER uint64_t limit; /* number of slots */
+	uint64_t step; /* slots are multiples of it: 1, except for pools */
 	bool without_sequences;
 	pawl_atomic64 *words; /* depot: bit b of word w is the slot of number 64 w + b */
 	pawl_atomic64 *summary; /* bit b of word v: word 64 v + b may not be 0 */
 	pawl_atomic64 fresh;	/* words that have ever been used */
 	pawl_atomic64 made;	/* of these, words whose new slots have arrived */
 	size_t mapped;
-	pawl_atomic64 moved;	       /* how often a shard was drained that had some */
-	struct pawl_lease trim;	       /* of each_idle */
-	uint64_t trim_first, trim_end; /* words it has taken; inside it */
+	pawl_atomic64 moved;	       /* how often a shard was drained that had slots */
+	struct pawl_lease trim;	       /* held by each_idle */
+	uint64_t trim_first, trim_end; /* words each_idle has taken; guarded by trim */
 };
 
 #ifdef __cplusplus
@@ -85,21 +86,22 @@ extern "C" {
 
 /* Returns 0, or an errno; EINVAL if the limit is 0 or beyond PAWL_SLOTS_LIMIT - 1. */
 int pawl_slots_create(struct pawl_slots *a, enum pawl_shards_kind kind, uint64_t limit);
-/* Requires that nobody uses it any more, whoever holds slots. */
+/* Requires that no thread uses it any more; slots may still be held. */
 void pawl_slots_destroy(struct pawl_slots *a);
 
-/* As n calls of pawl_slots_get; returns how many slots there were. */
+/* As n calls of pawl_slots_get; returns how many slots it got. */
 size_t pawl_slots_get_batch(struct pawl_slots *a, uint32_t *slots, size_t n);
 /* As n calls of pawl_slots_put. */
 void pawl_slots_put_batch(struct pawl_slots *a, const uint32_t *slots, size_t n);
 
-/* One more than the greatest number of a slot ever given out, rounded up to 64. */
+/* One more than the greatest number of a slot ever allocated, rounded up to 64. */
 uint64_t pawl_slots_peak(const struct pawl_slots *a);
 
 /*
- * Calls idle(first, slots, argument) for run after run of slots, by their numbers, that are
- * all in the depot, 64 or a multiple of it up to 4096; they are nobody's meanwhile. Does
- * nothing while another thread does the same. idle must not use leases.
+ * Calls idle(first, slots, argument) for each run of slots, by their numbers, that are
+ * all in the depot: 64 slots or a multiple of it up to 4096. No thread can get them
+ * during the call. Does nothing while another thread does the same. idle must not use
+ * leases.
  */
 void pawl_slots_each_idle(struct pawl_slots *a,
 			  void (*idle)(uint64_t first, uint64_t slots, void *argument),
@@ -112,7 +114,7 @@ uint32_t pawl_slots_get_slow_(struct pawl_slots *a, struct pawl_slots_shard *s,
 void pawl_slots_put_slow_(struct pawl_slots *a, uint32_t slot, struct pawl_slots_shard *s,
 			  struct pawl_lease_handle *h) __attribute__((cold, noinline));
 
-/* The same where a sequence has failed, and of ATOMIC. */
+/* Slow paths of get and put where a sequence has failed, and for ATOMIC. */
 uint32_t pawl_slots_get_otherwise_(struct pawl_slots *a) __attribute__((cold, noinline));
 void pawl_slots_put_otherwise_(struct pawl_slots *a, uint32_t slot)
 	__attribute__((cold, noinline));
@@ -122,7 +124,7 @@ void pawl_slots_put_otherwise_(struct pawl_slots *a, uint32_t slot)
 }
 #endif
 
-/* LEASED, by a lease. */
+/* LEASED, with the lease taken. */
 
 static inline struct pawl_slots_shard *pawl_slots_enter_(struct pawl_slots *a,
 							 struct pawl_lease_handle *h)
@@ -171,12 +173,12 @@ static inline void pawl_slots_put_leased_(struct pawl_slots *a, uint32_t slot)
 }
 
 /*
- * Returns a slot that nobody else holds, or PAWL_SLOTS_NONE if all are held, or were
- * one by one while it looked. Makes system calls in slow paths only. It waits for
- * nobody while there are slots in reach; then for those who are in the middle of a
- * get, a put or a trim, PAWL_SLOTS_PATIENCE_MS at most: what a thread has that is
- * stopped there for longer counts as held. In a signal handler that interrupted a
- * get, a put or a trim of its own thread only slots in the depot are in reach.
+ * Returns a slot that no other holder has, or PAWL_SLOTS_NONE if all are held, or each
+ * was when the search reached it. Makes system calls in slow paths only. It does not wait
+ * while it can reach a free slot; then it waits for threads in the middle of a get, a put
+ * or a trim, PAWL_SLOTS_PATIENCE_MS at most: slots of a thread that is stopped there for
+ * longer count as held. In a signal handler that interrupted a get, a put or a trim of
+ * its own thread, only slots in the depot can be reached.
  */
 PAWL_FAST_ uint32_t pawl_slots_get(struct pawl_slots *a)
 {
@@ -190,7 +192,7 @@ PAWL_FAST_ uint32_t pawl_slots_get(struct pawl_slots *a)
 	return pawl_slots_get_leased_(a);
 }
 
-/* Gives back a slot that the caller holds. Otherwise as get. */
+/* Returns a slot that the caller holds to the allocator. Otherwise as get. */
 PAWL_FAST_ void pawl_slots_put(struct pawl_slots *a, uint32_t slot)
 {
 	if (__builtin_expect(

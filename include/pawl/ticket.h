@@ -4,7 +4,7 @@
  *
  * Choose it  for short sections, strict arrival order, threads <= CPUs.
  * Avoid it   when threads may outnumber CPUs: a preempted waiter stalls all
- *            those behind it; or with many waiters, who all poll one word
+ *            those behind it; or with many waiters: all of them poll one word
  *            (twa.h).
  * Source     Mellor-Crummey & Scott, ACM TOCS 9(1), 1991, section 2.2.
  * Departs    from it: no proportional back-off; trylock added, which is sound

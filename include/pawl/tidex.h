@@ -24,9 +24,9 @@
  *       holder's exchange returned.
  *
  * Order      [A] pairs with [R]: a section happens before the next one. [X]
- *            pairs with itself: identities recur, so whoever learns that a is
- *            ahead must also have seen that a's last departure is over, or an
- *            old a in depart would let it in.
+ *            pairs with itself: identities recur, so a thread that finds a ahead
+ *            must also have seen a's previous departure overwritten; a stale a
+ *            in depart would let it in.
  * Lifetime   [R] is unlock's last access: the next holder may free *l.
  * Checked    tests/locks/tidex.c; pawl check tidex; mutants A, R, X, I2.
  */

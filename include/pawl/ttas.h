@@ -12,7 +12,7 @@
  *
  * State (held): 0 free, 1 held.
  *
- *   I1  Whoever changes held from 0 to 1 is the holder until it stores 0.
+ *   I1  The thread that changes held from 0 to 1 is the holder until it stores 0.
  *
  * Order      [A] pairs with [R]: a section happens before the next one.
  * Lifetime   [R] is unlock's last access: the next holder may free *l.

@@ -25,8 +25,8 @@
  *       it did not see is still to come.
  *
  * Order      [A] pairs with [R] as in ticket.h. [B] pairs with [S]: a waiter
- *            that saw the bump for n also sees serving >= n, so it does not go
- *            back to sleep on old news. Bumps are read-modify-writes, hence a
+ *            that saw the bump for n also sees serving >= n, so it does not
+ *            sleep again on a stale serving. Bumps are read-modify-writes, hence a
  *            bump by another lock that shares the slot keeps the pairing.
  * Lifetime   [R] is unlock's last access to *l: from then on its address is
  *            only hashed. The array is never freed.
@@ -68,8 +68,8 @@ static inline void pawl_twa_wait_far_(struct pawl_twa *l, uint64_t mine,
 	/* Relaxed: decides only where to wait; [A] does the ordering. */
 	while (mine - pawl_load_relaxed(&l->serving) > PAWL_TWA_NEAR)
 		/* Ends with the bump for `mine` (I4), if not before. Not an
-		 * await_change: a crowd that looks for itself from time to time
-		 * leaves the holder no CPU, and I5 leaves it nothing to find. */
+		 * await_change: many waiters that wake up periodically would leave
+		 * the holder no CPU, and by I5 they would find nothing. */
 		hint = pawl_await_ne_acquire(slot, hint, how); /* [B] I5 */
 }
 

@@ -3,11 +3,11 @@
  * pawl/word.h - the memory seam: words that threads share.
  *
  * Every shared word of every lock is a pawl_atomic64, and every access to one
- * goes through a function below that carries its order in its name. No file but
- * this one and pawl/atomic.h, which adds waiting and is what to include, names
- * memory orders. The operations themselves belong to the back end, which is
- * chosen once, by include path: backend/native for real hardware, backend/sim
- * for the model checker and the coherence simulator.
+ * goes through a function below that carries its order in its name. Only this
+ * file and pawl/atomic.h name memory orders; include pawl/atomic.h, which adds
+ * waiting. The back end supplies the operations and is chosen once, by include
+ * path: backend/native for real hardware, backend/sim for the model checker and
+ * the coherence simulator.
  *
  * Orders are those of C11. A word is accessed at one width only. Pointers are
  * kept as 64-bit values (pawl_address, pawl_pointer): one type, one seam.
@@ -27,9 +27,9 @@ typedef struct {
 } pawl_atomic64;
 
 /*
- * All bytes zero: what every lock, and every word in it, starts from. clang warns of
- * empty braces before C23, and gcc of {0} for a lock inside another struct; so each
- * gets what it likes.
+ * All bytes zero: the initial state of every lock and every word. clang warns about
+ * empty braces before C23, gcc about {0} for a lock inside another struct; so each
+ * compiler gets the form that it accepts.
  */
 #if defined(__clang__) && !defined(__cplusplus)
 #define PAWL_ZERO \
@@ -40,17 +40,17 @@ typedef struct {
 #include <pawl/zero.h>
 #endif
 
-/* Keeps what it annotates clear of its neighbours' cache lines. Two lines:
- * x86 prefetches them in pairs (Hapax paper, appendix A). */
+/* Keeps an object off the cache lines of its neighbours. Two lines: x86
+ * prefetches them in pairs (Hapax paper, appendix A). */
 #define PAWL_SEQUESTER __attribute__((aligned(128)))
 
-/* A pointer as a word has it. */
+/* A pointer as a 64-bit value, to be stored in a word. */
 static inline uint64_t pawl_address(const volatile void *p)
 {
 	return (uint64_t)(uintptr_t)p;
 }
 
-/* The pointer that pawl_address was given. */
+/* The inverse of pawl_address. */
 static inline void *pawl_pointer(uint64_t address)
 {
 	return (void *)(uintptr_t)address;
@@ -120,7 +120,7 @@ static inline uint64_t pawl_exchange_acq_rel(pawl_atomic64 *w, uint64_t value)
 
 /*
  * Compare and swap: returns true if the word was `from` and is now `to`. Never
- * fails spuriously. A failure is a load: relaxed, or acquire where said so.
+ * fails spuriously. A failed one is a relaxed load, unless the function says otherwise.
  */
 
 static inline bool pawl_cas_relaxed(pawl_atomic64 *w, uint64_t from, uint64_t to)
@@ -143,7 +143,7 @@ static inline bool pawl_cas_acq_rel(pawl_atomic64 *w, uint64_t from, uint64_t to
 	return pawl_raw_cas(&w->raw, from, to, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* A failure is a sequentially consistent load. */
+/* A failed one is a sequentially consistent load. */
 static inline bool pawl_cas_seq_cst(pawl_atomic64 *w, uint64_t from, uint64_t to)
 {
 	return pawl_raw_cas(&w->raw, from, to, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
@@ -172,8 +172,8 @@ static inline void pawl_full_fence(void)
 	pawl_raw_full_fence();
 }
 
-/* Orders the loads before it before all that follows; and all that precedes it
- * before the stores after it. */
+/* The acquire fence orders earlier loads before all later accesses, the release
+ * fence all earlier accesses before later stores. */
 
 static inline void pawl_acquire_fence(void)
 {
@@ -186,11 +186,11 @@ static inline void pawl_release_fence(void)
 }
 
 /*
- * Asymmetric fence. A thread that stored, passed the light fence and then
- * loads, and another that stored, passed the heavy fence and then loads, do
- * not both miss the other's store. The light side is all but free; the heavy
- * side interrupts every running thread of the process. Both are sequentially
- * consistent in effect against each other; two light fences order nothing.
+ * Asymmetric fence. If one thread stores, passes the light fence and loads, and
+ * another stores, passes the heavy fence and loads, at least one of them sees the
+ * other's store. The light side is almost free; the heavy side interrupts every
+ * running thread of the process. A light and a heavy fence together act as
+ * sequentially consistent fences; two light fences order nothing.
  */
 
 static inline void pawl_light_fence(void)
@@ -198,15 +198,16 @@ static inline void pawl_light_fence(void)
 	pawl_raw_light_fence();
 }
 
-/* As pawl_light_fence, for whoever knows that the heavy fence works here, or
- * has another remedy where it does not: never more than a compiler fence. */
+/* As pawl_light_fence, but always a compiler fence only: for code that knows that the
+ * heavy fence works, or that handles its absence in another way. */
 static inline void pawl_bare_light_fence(void)
 {
 	pawl_raw_bare_light_fence();
 }
 
-/* Returns false where it is no more than a full fence, so that it pairs with
- * pawl_light_fence, which then is one too, and not with the bare one. */
+/* Returns false where the system has no membarrier and this is only a full fence. It
+ * then pairs with pawl_light_fence, which is a full fence, too, but not with
+ * pawl_bare_light_fence. */
 static inline bool pawl_heavy_fence(void)
 {
 	return pawl_raw_heavy_fence();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl/zero.h - PAWL_ZERO in a file of its own, of the kind that gcc does not warn of:
- * empty braces are C++ and C23, and in C11 an extension that -Wpedantic names. Only
- * pawl/word.h includes it.
+ * pawl/zero.h - PAWL_ZERO in a system header, where gcc does not warn: empty braces are
+ * C++ and C23, and in C11 an extension that -Wpedantic reports. Only pawl/word.h
+ * includes it.
  */
 #ifndef PAWL_ZERO_H
 #define PAWL_ZERO_H
