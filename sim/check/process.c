@@ -187,6 +187,7 @@ OUTSIDE static void begin(void)
 	__builtin_memset(&store, 0, sizeof(store));
 	__builtin_memset(services, 0, sizeof(services));
 	policy.raw = unused.raw = numbers.raw = 0;
+	pawl_light_fence_full_ = 0; /* the light fence is chosen */
 	aimed_below.raw = renounced.raw = inside.raw = 0;
 	asking = false;
 	refuses_memory = one_cache = false;

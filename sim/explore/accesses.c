@@ -81,10 +81,16 @@ struct cell *access_find(struct search *s, const void *p)
 	struct cell *cell = memory_find(s->memory, p, &state);
 
 	check_lives(s, p, cell, state, false);
-	if (memory_name(s->memory, cell) == NO_LOCATION)
-		explore_fail(VERDICT_LIMIT,
-			     "more than %d atomic words; lower --threads or --episodes",
-			     MAX_LOCATIONS);
+	if (!cell->atomic) {
+		uint8_t location = memory_name(s->memory, cell);
+
+		if (location == NO_LOCATION)
+			explore_fail(VERDICT_LIMIT,
+				     "more than %d atomic words; lower --threads or "
+				     "--episodes",
+				     MAX_LOCATIONS);
+		s->graph.initial[location] = memory_initial(s->memory, cell);
+	}
 	if (cell->written_plainly) {
 		/* Those writes should have been events: start again, knowing. */
 		cell->written_plainly = false;

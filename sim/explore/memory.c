@@ -262,6 +262,18 @@ void memory_save(struct memory *m, struct cell *cell)
 	m->saved[m->saved_count++].value = *cell->address;
 }
 
+uint64_t memory_initial(struct memory *m, const struct cell *cell)
+{
+	int i;
+
+	if (!is_static(m, cell))
+		return 0;
+	for (i = 0; i < m->saved_count; i++)
+		if (m->saved[i].word == cell->address)
+			return m->saved[i].value;
+	return *cell->address;
+}
+
 uint64_t *memory_beside(struct memory *m, const void *p)
 {
 	int i;

@@ -88,6 +88,9 @@ bool memory_retire(struct memory *m, int thread, clock_vector known);
 /* Notes an access to the storage or stack of another thread. */
 void memory_visit(struct memory *m, int owner, int thread, uint8_t position);
 
+/* The value that a word has before any thread writes it: of a static word what set_up left
+ * there, or else its initialiser; of all others 0. */
+uint64_t memory_initial(struct memory *m, const struct cell *cell);
 /* Names an atomic word; returns NO_LOCATION if there are too many. */
 uint8_t memory_name(struct memory *m, struct cell *cell);
 int memory_names(struct memory *m);

@@ -300,6 +300,7 @@ static void do_volatile(const void *p, size_t size, bool write, const void *site
 	if (cell == NULL && state == MEMORY_LIVE)
 		return;
 	s->self->halves = memory_halves(p, size);
+	memory_save(s->memory, cell);
 	if (write) {
 		s->self->late.word = word;
 		s->self->late.halves = s->self->halves;
@@ -307,7 +308,6 @@ static void do_volatile(const void *p, size_t size, bool write, const void *site
 	} else {
 		uint64_t value = do_load(word, SIM_RELAXED, site);
 
-		memory_save(s->memory, cell);
 		put(s, word, value);
 	}
 	s->self->halves = WHOLE;
