@@ -25,6 +25,7 @@ const struct checked_object checked_objects[] = {
 	{&reads_types[0], reads_scenarios},
 	{&scoped_types[0], scoped_scenarios},
 	{&interposer_types[0], interposer_scenarios},
+	{&start_types[0], start_scenarios},
 	{&rwlock_types[0], rwlock_scenarios},
 	{&semaphore_types[0], semaphore_scenarios},
 	{&seqlock_types[0], seqlock_scenarios},

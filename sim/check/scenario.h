@@ -124,6 +124,8 @@ extern const struct lock_type semaphore_types[];
 extern const struct scenario semaphore_scenarios[];
 extern const struct lock_type shared_types[];
 extern const struct scenario shared_scenarios[];
+extern const struct lock_type start_types[];
+extern const struct scenario start_scenarios[];
 extern const struct lock_type slots_types[];
 extern const struct scenario slots_scenarios[];
 

@@ -46,20 +46,19 @@ enum {
 	FIRST_ERA = 1,	       /* of a process that is no child of a fork of ours */
 };
 
-static const struct lock_type *chosen;
-static bool is_default = true;
+/* NULL: the default. Volatile: two threads whose first calls meet both store it. */
+static const struct lock_type *volatile chosen;
 static uint16_t era = FIRST_ERA;
 static pawl_atomic64 timed_waiters; /* of all mutexes */
 
 void lock_choose(const struct lock_type *type)
 {
-	chosen = type;
-	is_default = strcmp(type->base, "mutex") == 0;
+	chosen = strcmp(type->base, "mutex") == 0 ? NULL : type;
 }
 
 bool lock_is_default(void)
 {
-	return is_default;
+	return chosen == NULL;
 }
 
 /* The default lock of m. */
@@ -75,7 +74,7 @@ uint64_t lock_owner(struct mutex *m)
 
 struct pawl_mutex *lock_queue(struct mutex *m)
 {
-	return is_default ? plain(m) : NULL;
+	return lock_is_default() ? plain(m) : NULL;
 }
 
 /* The context of whoever holds m, in its pieces. */
@@ -287,7 +286,7 @@ static void other_give(struct mutex *m)
 
 static bool try_any(struct mutex *m)
 {
-	return is_default ? pawl_mutex_trylock(plain(m)) : other_try(m);
+	return lock_is_default() ? pawl_mutex_trylock(plain(m)) : other_try(m);
 }
 
 bool lock_try(struct mutex *m)
@@ -301,7 +300,7 @@ bool lock_try(struct mutex *m)
 
 static void take_any(struct mutex *m)
 {
-	if (is_default)
+	if (lock_is_default())
 		pawl_mutex_lock(plain(m));
 	else
 		other_take(m);
@@ -355,7 +354,7 @@ int lock_take_until(struct mutex *m, clockid_t clock, const struct timespec *tim
 		since = stats_waiting(m, site);
 	if (unlikely(profile_on))
 		profile_wait(m, PROFILE_MUTEX, lock_owner(m), site);
-	if (is_default)
+	if (lock_is_default())
 		error = pawl_mutex_timedlock(plain(m), clock, time);
 	else
 		error = other_take_until(m, &deadline);
@@ -371,7 +370,7 @@ int lock_take_until(struct mutex *m, clockid_t clock, const struct timespec *tim
 
 void lock_give(struct mutex *m)
 {
-	if (is_default)
+	if (lock_is_default())
 		pawl_mutex_unlock(plain(m));
 	else
 		other_give(m);

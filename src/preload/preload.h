@@ -193,13 +193,14 @@ extern volatile int not_plain INTERNAL;
 enum { RWLOCK_OURS = 1, RWLOCK_NO_CLAIM = 3 };
 extern volatile uint64_t rwlock_plain_if INTERNAL;
 
-/* PAWL_VERBOSE asks for a line now and then. */
-extern bool verbose;
+/* PAWL_VERBOSE asks for a line now and then. Volatile: see start(). */
+extern volatile int verbose;
 
 /* Gets everything ready, at the very first call. Never allocates memory of its
  * own, waits for nobody, and may be entered again from inside itself, or by two threads
  * at once (of a library that is initialized before us): both choose the same, and store it
- * twice. A profile's file, of which each would make another, is the first one's. */
+ * twice, which is why it is volatile. A profile's file, of which each would make another, is
+ * the first one's. */
 void start(void) __attribute__((cold));
 extern pawl_atomic64 not_started INTERNAL; /* 0 once it has */
 

@@ -21,7 +21,7 @@
 volatile int not_plain = NOT_PLAIN;
 volatile uint64_t rwlock_plain_if = RWLOCK_NO_CLAIM;
 pawl_atomic64 not_started = {1};
-bool verbose;
+volatile int verbose;
 
 static void refuse(const char *name, const char *why, const char *reason)
 {

@@ -37,10 +37,6 @@ guard) # beside what stands in for it
 interposer)
 	sources="preload/cond preload/lock preload/mutex preload/rwlock"
 	flags="$flags -include $root/sim/check/interposer_names.h"
-	case $(${CC:-cc} --version) in
-	*clang*) flags="$flags -mllvm -tsan-distinguish-volatile=1" ;;
-	*) flags="$flags --param=tsan-distinguish-volatile=1" ;;
-	esac
 	;;
 rwlock) sources="sync/rwlock sync/rwlock_write sync/mutex sync/jumps sync/mutex_poll sleep/park sleep/copies" ;;
 reads) sources=sync/readers ;;
@@ -56,6 +52,14 @@ slots)
 	;;
 *) sources= ;;
 esac
+case $1 in
+interposer | start)
+	case $(${CC:-cc} --version) in
+	*clang*) flags="$flags -mllvm -tsan-distinguish-volatile=1" ;;
+	*) flags="$flags --param=tsan-distinguish-volatile=1" ;;
+	esac
+	;;
+esac
 for source in $sources; do
 	mkdir -p "$overlay/src/${source%/*}"
 	[ -e "$overlay/src/$source.c" ] ||
@@ -64,8 +68,9 @@ done
 if [ -e "$root/sim/check/$lock.c" ]; then
 	line= name=$lock
 	# Scenarios include these, as <shared/shared.c>.
-	for included in lease/mode.c preload/filter.c shared/region.c shared/shared.c sleep/fence.c sync/hapax.c \
-		sync/homes.c sync/nodes.c sync/reads.c; do
+	for included in lease/mode.c preload/filter.c preload/lock.c preload/mutex.c \
+		preload/record.c preload/start.c shared/region.c shared/shared.c \
+		sleep/fence.c sync/hapax.c sync/homes.c sync/nodes.c sync/reads.c; do
 		[ -e "$overlay/src/$included" ] || continue
 		mkdir -p "$overlay/${included%/*}"
 		mv "$overlay/src/$included" "$overlay/$included"
