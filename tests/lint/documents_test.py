@@ -67,7 +67,11 @@ class DocumentsTest(unittest.TestCase):
         self.write("docs/a.md", "[b](b.md#part), [c](https://example.org/x)\n")
         self.assertIn("docs/a.md:1: b.md does not exist", self.lint())
         self.write("docs/b.md", "text\n")
+        self.assertIn("docs/a.md:1: docs/b.md has no heading #part", self.lint())
+        self.write("docs/b.md", "# A `part`\n\n## Part\n")
         self.assertEqual(self.lint(), "")
+        self.write("docs/a.md", "[b](b.md#a-part), [here](#nowhere)\n")
+        self.assertIn("docs/a.md:1: docs/a.md has no heading #nowhere", self.lint())
 
     def test_allowances_only_shrink(self):
         self.write("a.md", "Who\n\nWho\n")
