@@ -73,6 +73,14 @@ class DocumentsTest(unittest.TestCase):
         self.write("docs/a.md", "[b](b.md#a-part), [here](#nowhere)\n")
         self.assertIn("docs/a.md:1: docs/a.md has no heading #nowhere", self.lint())
 
+    def test_names(self):
+        self.write("src/os/os.h", "int pawl_os_wait(void);\n")
+        self.write("a.md", "`src/os/os.h`, `os.h`, `src/os`, `pawl_os_wait(word)`, `pawl_os_`\n")
+        self.assertEqual(self.lint(), "")
+        for name in ("src/os/linux.h", "linux.h", "pawl_os_wake"):
+            self.write("a.md", f"`{name}`\n")
+            self.assertIn(f"a.md:1: {name} does not exist", self.lint())
+
     def test_allowances_only_shrink(self):
         self.write("a.md", "Who\n\nWho\n")
         self.write("scripts/unconverted.txt", "# comment\na.md 2\n")
