@@ -138,8 +138,8 @@ class LintTest(unittest.TestCase):
 
     def test_label_explained_in_the_header_that_the_card_names(self):
         self.edit("reciprocating.h", "[T]\n *            pairs with itself", "[V]\n *            pairs with itself")
-        self.edit("reciprocating.h", "sees its gate cleared, before it opens it. [T] pairs",
-                  "sees its gate cleared, before it opens it. [V] pairs")
+        self.edit("reciprocating.h", "gate sees it cleared before. [T] pairs",
+                  "gate sees it cleared before. [V] pairs")
         status, output = self.lint()
         self.assertEqual(status, 1)
         self.assertIn("reciprocating_fair.h", output)
