@@ -72,6 +72,7 @@ if [ -e "$root/sim/check/$lock.c" ]; then
 		preload/record.c preload/start.c shared/region.c shared/shared.c \
 		sleep/fence.c sync/hapax.c sync/homes.c sync/nodes.c sync/reads.c; do
 		[ -e "$overlay/src/$included" ] || continue
+		case " $sources " in *" ${included%.c} "*) continue ;; esac # an object
 		mkdir -p "$overlay/${included%/*}"
 		mv "$overlay/src/$included" "$overlay/$included"
 	done
