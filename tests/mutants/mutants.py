@@ -21,6 +21,9 @@ ROOT = os.path.realpath(os.path.join(HERE, "../.."))
 BUILD = os.path.join(HERE, "build.sh")
 ROW = re.compile(r"^(\S+) +(\S+) +(\d+) +(\d+) +\w+ +\d+ +[\d.]+  (.+)$")
 ADMITTED = "as the registry says"
+# Most mutants fail in some of so many executions at random, within a hundredth of a second.
+AT_RANDOM = ["--random", "1000"]
+NOT_SEEN = "no failure seen"
 SOURCES = ("include", "backend", "src", "sim", "tests/mutants")
 
 
@@ -201,3 +204,11 @@ def check(pawl, library, name, options, seconds):
                 yield None, None, f"ended with {status}"
         finally:
             process.kill()
+
+
+def search(pawl, library, name, options, seconds):
+    """As check, but looks at some executions at random before it explores them all."""
+    for scenario, threads, verdict in check(pawl, library, name, [*options, *AT_RANDOM], seconds):
+        if scenario is not None and verdict != NOT_SEEN:
+            yield scenario, threads, verdict
+    yield from check(pawl, library, name, options, seconds)
