@@ -16,9 +16,9 @@
  *
  * State      word = (version, state, cpu, lessee); handle = (flag, claim). The lessee is
  *            the thread that a lease is bound to; it is inside from acquire to release.
- *            A lease is a hostage while another thread is inside. To break a lease is
- *            to take it from its lessee: it is in LIMBO until a thread settles it, that
- *            is, has made sure that the lessee is not inside.
+ *            A hostage is a lessee that was preempted inside. To break a lease is to
+ *            take it from its lessee: it is in LIMBO until a thread settles it, that is,
+ *            has made sure that the lessee is not inside.
  *
  *   FREE --take--> LEASED(c, x) --break--> LIMBO(c, x) --settle--> LEASED or FREE
  *                      |  ^                    |   |
