@@ -11,20 +11,20 @@
  *   pawl_arch_release_fence()    order all earlier accesses before later stores
  *   pawl_arch_thread_pointer()   the register that thread-local storage is found by: a
  *                                multiple of 8, other than 0
- *   pawl_arch_cpu()              the number of this CPU; of use only where
- *   pawl_arch_has_cpu()          says so: every CPU has the instruction
+ *   pawl_arch_cpu()              the number of this CPU; valid only where
+ *   pawl_arch_has_cpu()          returns true: the CPU has the instruction
  *   pawl_arch_find(name, into)   sets `into` to the address of the library's object
- *                                of that name, and finds it in the global offset
- *                                table, however the program is built. A program
- *                                that named it directly would get a copy, of the
- *                                size that it had when the program was linked.
+ *                                of that name, from the global offset table, however
+ *                                the program is built. A direct reference could make
+ *                                a copy relocation, with the size that the object
+ *                                had when the program was linked.
  */
 #ifndef PAWL_BACKEND_ARCH_H
 #define PAWL_BACKEND_ARCH_H
 
 #include <stdint.h>
 
-/* Words hold addresses; and on i386 they would not even be aligned to their size. */
+/* 64-bit words hold addresses; on i386 they would not be aligned to their size. */
 #if UINTPTR_MAX != UINT64_MAX
 #error "pawl is for 64-bit CPUs: x86-64, aarch64, riscv64; 32-bit ones are not supported"
 #endif
@@ -33,8 +33,8 @@
 #endif
 
 /*
- * What a thread's storage is aligned to: no more than glibc's loader does for its own,
- * or it has no place for it in a library that a program opens while it runs.
+ * Alignment of a thread's storage. No more than that of glibc's own static TLS, or the
+ * loader has no room for it in a library that a program opens with dlopen.
  */
 #ifdef __x86_64__
 #define PAWL_THREAD_ALIGN 64

@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Notes: what locks and leases tell about themselves to whoever checks their use.
- * In an ordinary build they are nothing at all.
+ * Notes: annotations by which locks and leases report their operations to TSan and to
+ * debug builds. In an ordinary build they are empty.
  *
- * ThreadSanitizer sees what its compiler made, and libpawl is not of that: the
- * hand-overs, moves and drains in there are hidden, and so are the asymmetric
- * fences. So in a build with -fsanitize=thread every lock shuts its own words
- * from TSan's sight, and says in their stead what its section happens after and
- * before. That it does not say who owns it is on purpose: most locks of pawl may
- * be unlocked by any thread, and need no destructor that would end what TSan
- * knows of an address. The order of leases is told where it comes about, and by
- * libpawl itself (PAWL_RUNTIME) as far as that is in there: one look at a weak
- * symbol, in slow paths.
+ * TSan sees only code that was compiled with it, which libpawl is not: hand-overs and
+ * requeues in the runtime are invisible to it, and so are the asymmetric fences. So in a
+ * build with -fsanitize=thread every lock hides its own words from TSan, and reports
+ * instead what its section happens after and before. It does not report an owner: any
+ * thread may unlock most locks of pawl, and they need no destructor that would end what
+ * TSan knows of an address. Leases report their order where it arises; libpawl itself
+ * (PAWL_RUNTIME) does so in its slow paths, by a test of a weak symbol.
  *
- * With PAWL_DEBUG it is kept in mind who holds which lock, and since where; who
- * breaks a rule ends the process with a sentence (see src/sync/debug.c). It
- * changes no layout: code built with and without may share a lock, but then must
- * not unlock what the other locked.
+ * With PAWL_DEBUG the runtime records which thread holds which lock, and where it locked
+ * it; a thread that breaks a rule ends the process with a message (src/sync/debug.c). It
+ * changes no layout: code built with and without it may share a lock, but must not
+ * unlock what the other locked.
  *
- * PAWL_NO_NOTES is for builds in which the checker sees all of pawl: our own,
- * under TSan and in the simulators, which are to judge the words themselves.
+ * PAWL_NO_NOTES is for builds in which the tool sees all of pawl and judges the words
+ * themselves: the library's own under TSan, and the simulators.
  *
  * docs/sanitizers.md is the user's view.
  */
@@ -31,7 +29,7 @@
 #include <stdint.h>
 
 #if defined(__SANITIZE_THREAD__)
-#define PAWL_UNDER_TSAN 1 /* gcc's way to say it, and clang's */
+#define PAWL_UNDER_TSAN 1 /* gcc defines the macro above, clang has the feature below */
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define PAWL_UNDER_TSAN 1
@@ -39,8 +37,8 @@
 #endif
 
 /*
- * What clang's -Wthread-safety is told: which types are locks, and who takes and
- * leaves them. It believes the names of functions, and does not look into them.
+ * Attributes for clang's -Wthread-safety: which types are locks, and which functions
+ * acquire and release them. It trusts the attributes and skips the functions' bodies.
  */
 #if defined(__clang__)
 #define PAWL_SAFETY(attribute) __attribute__((attribute, no_thread_safety_analysis))
@@ -51,7 +49,7 @@
 #define PAWL_SAFETY(attribute)
 #define PAWL_CAPABILITY
 #define PAWL_SCOPED
-#define PAWL_UNSEEN /* what it does is declared by its caller */
+#define PAWL_UNSEEN /* its caller has the attributes */
 #endif
 #define PAWL_ACQUIRES(...)	  PAWL_SAFETY(acquire_capability(__VA_ARGS__))
 #define PAWL_ACQUIRES_SHARED(...) PAWL_SAFETY(acquire_shared_capability(__VA_ARGS__))
@@ -65,8 +63,8 @@
 #define PAWL_TRIES_FOR(...)	   PAWL_SAFETY(try_acquire_capability(__VA_ARGS__))
 #define PAWL_TRIES_SHARED_FOR(...) PAWL_SAFETY(try_acquire_shared_capability(__VA_ARGS__))
 
-/* Order: what happened before releasing(word) happens before what comes after
- * an acquired(word) that follows it. */
+/* Order: code before releasing(word) happens before code after a later
+ * acquired(word). */
 
 #if defined(PAWL_NO_NOTES) || (!defined(PAWL_UNDER_TSAN) && !defined(PAWL_RUNTIME))
 
@@ -96,7 +94,7 @@ static inline void pawl_note_releasing(const void *word)
 
 #else
 
-/* There if the process runs under TSan. */
+/* Not NULL if the process runs under TSan. */
 void __tsan_acquire(void *word) __attribute__((weak));
 void __tsan_release(void *word) __attribute__((weak));
 
@@ -114,7 +112,7 @@ static inline void pawl_note_releasing(const void *word)
 
 #endif
 
-/* From begin to end, TSan looks away. */
+/* From begin to end, TSan ignores accesses. */
 
 #if defined(PAWL_UNDER_TSAN) && !defined(PAWL_NO_NOTES)
 
@@ -144,11 +142,11 @@ static inline void pawl_note_end(const void *l)
 
 /*
  * Rules. `id` is that of the registry: the lock is a struct pawl_<id>. The library
- * has none: it does on a program's behalf what that has been asked about.
+ * itself checks none: its callers have been checked already.
  */
 #if defined(PAWL_DEBUG) && !defined(PAWL_RUNTIME)
-/* A function with notes is part of its caller, so that the calls below return to
- * the place that is to be named. */
+/* Functions with notes are inlined, so that the return address of the calls below is
+ * the place that a message names. */
 #define PAWL_NOTED static inline __attribute__((always_inline))
 enum { PAWL_DEBUGGING = 1 };
 #else
@@ -195,7 +193,7 @@ PAWL_NOTED void pawl_note_unlocking(const void *l, const char *id)
 	pawl_note_begin(l);
 }
 
-/* After an unlock: l is an address by now. */
+/* After an unlock: only the address of l may be used. */
 PAWL_NOTED void pawl_note_unlocked(const void *l)
 {
 	pawl_note_end(l);

@@ -9,28 +9,28 @@
 
 #include <pawl/backend/arch.h>
 
-/* log2 of the number of cells of the parking filter, and of buckets of the first table */
+/* log2 of the number of cells of the parking filter, and of buckets of the first table. */
 #define PAWL_FILTER_BITS 8
 #define PAWL_BUCKET_BITS 8
-/* Whether the table changes, and how many addresses may share a bucket before it grows. */
+/* Whether the table grows, and how many addresses may share a bucket before it does. */
 #define PAWL_PARK_GROWS 1
 #define PAWL_PARK_CROWD 4
-/* The multiplier of the table's hash, or 0: the system's. */
+/* The multiplier of the table's hash, or 0: a random one from the system. */
 #define PAWL_PARK_SEED 0
-/* Whether other copies of the library may have the process's parking. */
+/* Whether another copy of the library may own the process's parking table. */
 #define PAWL_PARK_JOINS 1
 
-/* Whether anybody sleeps in it: not where `pawl check --program` plays the threads. */
+/* Whether threads sleep: not where `pawl check --program` explores their schedules. */
 #ifdef PAWL_PLAYED
 #define PAWL_PARKS 0
 #else
 #define PAWL_PARKS 1
 #endif
 
-/* Sets `into` to the address of what the library has under that name. */
+/* Sets `into` to the address of the library's object of that name. */
 #define pawl_raw_find(name, into) pawl_arch_find(name, into)
 
-/* What a bucket is chosen by. */
+/* The value that is hashed to choose a bucket. */
 static inline uint64_t pawl_raw_place(const volatile void *p)
 {
 	return (uint64_t)(uintptr_t)p;
@@ -67,7 +67,7 @@ static inline uint64_t pawl_raw_fetch_add(uint64_t *p, uint64_t n, int order)
 extern "C" {
 #endif
 #pragma GCC visibility push(default)
-extern uint64_t pawl_light_fence_full_; /* not 0: the light side is full too */
+extern uint64_t pawl_light_fence_full_; /* not 0: the light fence is full, too */
 bool pawl_heavy_fence_native_(void);
 #pragma GCC visibility pop
 #ifdef __cplusplus
@@ -109,7 +109,7 @@ static inline bool pawl_raw_heavy_fence(void)
 	return pawl_heavy_fence_native_();
 }
 
-/* Waits: plain polling. Sleeping is built on top, in pawl/park.h. */
+/* Waits that poll. Sleeping is built on top, in pawl/park.h. */
 
 static inline void pawl_raw_await_eq(const uint64_t *p, uint64_t value, int order)
 {
@@ -128,7 +128,7 @@ static inline uint64_t pawl_raw_await_ne(const uint64_t *p, uint64_t value, int 
 	return seen;
 }
 
-/* Polls so often, at most; returns the last value read. */
+/* Polls at most `polls` times; returns the last value read. */
 static inline uint64_t pawl_raw_poll(const uint64_t *p, uint64_t seen, int order,
 				     int polls)
 {
@@ -143,9 +143,9 @@ static inline uint64_t pawl_raw_poll(const uint64_t *p, uint64_t seen, int order
 	return now;
 }
 
-/* How many polls a waiter spends on a hint before it looks for itself: a look
- * is a miss, and hardly ever finds anything. One where threads are played: the
- * loop around it is then seen to wait. */
+/* How many times a waiter polls a hint before it checks its condition itself: the check
+ * is a cache miss and rarely succeeds. Once under `pawl check --program`, which then
+ * recognises the caller's loop as a wait. */
 enum { PAWL_POLLS_PER_LOOK = PAWL_PARKS ? 1 << 16 : 1 };
 
 static inline uint64_t pawl_raw_await_change(const uint64_t *p, uint64_t seen, int order)
@@ -153,8 +153,8 @@ static inline uint64_t pawl_raw_await_change(const uint64_t *p, uint64_t seen, i
 	return pawl_raw_poll(p, seen, order, PAWL_POLLS_PER_LOOK);
 }
 
-/* How many polls a waiter spends where it must not stay: a millisecond or so,
- * which a queue of busy threads takes less than. */
+/* How many times a waiter polls in a stage that it must leave: about a millisecond,
+ * which is longer than a queue of running threads takes. */
 enum { PAWL_POLLS_PER_STAGE = PAWL_PARKS ? 1 << 15 : 1 };
 
 static inline uint64_t pawl_raw_await_briefly(const uint64_t *p, uint64_t value,

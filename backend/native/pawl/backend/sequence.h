@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Restartable sequences (rseq(2)): pieces of code that a thread gets through in one
- * go on its CPU, or not at all. pawl/shards.h has the contract, and includes this
- * file. The kernel takes a thread that it preempts, moves or interrupts between 1 and
- * 2 to 4, where a sequence has failed; so has it where anything is not as it should
- * be. The last store, just before 2, is what makes the rest count. Nothing here starts
- * over: a debugger that steps through fails once, and is through.
+ * Restartable sequences (rseq(2)): code that a thread executes completely on one CPU
+ * without being interrupted, or not at all. pawl/shards.h has the contract, and includes
+ * this file. If the kernel preempts, moves or interrupts a thread between the labels 1
+ * and 2, the thread continues at 4, the failure path; a failed check goes there, too. The
+ * last store, just before 2, commits the sequence. Nothing here retries: a debugger that
+ * steps through a sequence makes it fail once, and then gets past it.
  *
- * All that decides is looked at inside: on which CPU the thread is, and whether the shard
- * there is anybody's. The back end's seq-* mutants are these steps.
+ * All conditions are checked inside: the CPU that the thread runs on, and whether the
+ * lease of the shard there is LEASED(c, anybody). The seq-* mutants break these steps.
  *
- * The kernel reads what describes the sequence whenever it looks at a thread that has
- * been in one, so that must never be unmapped: no sequences in code for a shared
- * library, which may be. TSan does not know that threads on one CPU follow each other,
- * and would report a race.
+ * The kernel reads the descriptor of the last sequence that a thread has entered, so the
+ * descriptor must never be unmapped: there are no sequences in code for a shared library,
+ * which may be unloaded. TSan does not know that threads on one CPU are ordered, and
+ * would report a race.
  */
 #ifndef PAWL_BACKEND_SEQUENCE_H
 #define PAWL_BACKEND_SEQUENCE_H
@@ -25,10 +25,10 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 /*
- * Of a thread: where the kernel's area for it begins, of 32 bytes. The second word of 8
- * there says which sequence it is in, words of 4 its CPU's number and its concurrency id. If
- * shards are found by the latter, 1 more; PAWL_NO_PLACE_ before its first use of anything
- * here, and for ever if it has no sequences. Initial-exec, as in backend/thread.h.
+ * The address of this thread's rseq area, 32 bytes that the kernel keeps up to date: at 8
+ * the descriptor of its sequence, at 4 the CPU's number, at 24 the concurrency id. Plus 1
+ * if shards are chosen by the concurrency id. PAWL_NO_PLACE_ before the thread's first
+ * use of leases, and always if it has no sequences. Initial-exec, as in backend/thread.h.
  */
 extern __thread uint64_t pawl_sequence_ __attribute__((tls_model("initial-exec")));
 #pragma GCC visibility pop
@@ -53,9 +53,9 @@ extern __thread uint64_t pawl_sequence_ __attribute__((tls_model("initial-exec")
 
 #if PAWL_SEQUENCES
 /*
- * Describes a sequence, from 1 to 2, and where the kernel takes a thread to from inside.
- * The CPU's file has the mark that it wants before that place, a jump, and what enters a
- * sequence of ours.
+ * The descriptor of a sequence from 1 to 2 with its failure path 4. The CPU's file has
+ * the signature that the kernel requires before 4, the jump, and the code that enters a
+ * sequence.
  */
 #define PAWL_SEQUENCE_DESCRIBE_(failed)                               \
 	".pushsection __rseq_cs, \"aw\"\n\t"                          \
@@ -73,9 +73,9 @@ static inline uint64_t pawl_sequence_place_(void)
 }
 
 /*
- * The three of them, each in two forms. Should the area be taken from the thread, its CPU's
- * number becomes negative (I5), but a concurrency id looks like any other: so who goes by that
- * looks at both.
+ * The three sequences, each by CPU number and by concurrency id. If the thread loses its
+ * rseq area, the CPU's number becomes negative (I5), but the concurrency id becomes 0, a
+ * valid one: so the second form checks both.
  */
 #define PAWL_SEQUENCE_ADD_HERE_(number)                                                 \
 	__asm__ goto(                                                                   \
@@ -127,7 +127,7 @@ static inline __attribute__((always_inline)) uint64_t pawl_sequence_pop_(uint64_
 									 char *const *own)
 {
 	uint64_t area = place,
-		 slot = UINT32_MAX; /* not 32 bits, to spare a user a move */
+		 slot = UINT32_MAX; /* 64 bits wide, to save callers a move */
 
 	if (__builtin_expect((place & 1) == 0, true)) {
 		PAWL_SEQUENCE_POP_HERE_(PAWL_SEQUENCE_CPU_);

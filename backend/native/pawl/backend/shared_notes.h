@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared mutexes are functions of libpawl, all of them. A build that TSan checks
- * calls these instead, which say what a section happens after and before; TSan
- * knows of this process alone, so an address in the region will do.
+ * Shared mutexes are entirely in libpawl, which TSan does not see. A build under TSan
+ * calls these wrappers, which tell TSan what a section happens after and before. TSan
+ * knows only this process, so an address in the region is enough to name a mutex.
  */
 #ifndef PAWL_BACKEND_SHARED_NOTES_H
 #define PAWL_BACKEND_SHARED_NOTES_H
@@ -25,7 +25,7 @@ static inline int pawl_noted_shared_locked(struct pawl_shared *region, unsigned 
 	if (error == 0 || error == EOWNERDEAD)
 		pawl_note_acquired(pawl_noted_shared_word(region, mutex));
 	if (error == EOWNERDEAD)
-		pawl_note_acquired(region); /* told by a thread that exits inside */
+		pawl_note_acquired(region); /* released by a thread that exits inside */
 	return error;
 }
 

@@ -29,10 +29,10 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 #ifdef PAWL_PLAYED
-/* A program's own variable, which the checker has one of for each thread. */
+/* A variable of the program, of which the checker keeps one instance per thread. */
 __thread struct pawl_thread pawl_thread_played_ __attribute__((weak));
 #endif
-/* Initial-exec: an address costs one instruction and never a call. */
+/* Initial-exec: its address takes one instruction and never a call. */
 extern __thread struct pawl_thread pawl_thread_native_
 	__attribute__((tls_model("initial-exec")));
 
@@ -74,7 +74,7 @@ static inline uint64_t pawl_thread_id(void)
 #endif
 }
 
-/* Marsaglia's xorshift64: statistical quality is plenty for tossing coins. */
+/* Marsaglia's xorshift64: its statistical quality is enough for coin tosses. */
 static inline uint64_t pawl_random_native_(void)
 {
 	struct pawl_thread *self = pawl_self();
@@ -95,16 +95,16 @@ static inline bool pawl_one_in(unsigned n)
 }
 
 /*
- * The kernel's area for a thread begins at a multiple of 32 bytes; its second word of 4
- * is the CPU's number, and so many words behind that is the concurrency id. The address
- * of a number that means what it says is odd, in words.
+ * A thread's rseq area is aligned to 32 bytes. Its second 32-bit word is the CPU's
+ * number; the concurrency id is this many words behind that. A number that can be used
+ * without a further check is at an odd word: the CPU's number, or a constant.
  */
 #define PAWL_CID_BEHIND_CPU_	5
 #define PAWL_IS_PLAIN_(address) (((address)&4) != 0)
 
 static inline uint64_t pawl_cpu_now(const uint32_t *told)
 {
-	/* Concurrency ids are 0 where the kernel has ceased to tell them; the CPU's number
+	/* A concurrency id is 0 once the kernel has stopped updating it; the CPU's number
 	 * is negative then. */
 	if (__builtin_expect(PAWL_IS_PLAIN_((uintptr_t)told), true))
 		return *(const volatile uint32_t *)told;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Words of four bytes, which pthread_spinlock_t is. pawl's own locks have none;
- * only the pthread interposer includes this file.
+ * 32-bit words, for pthread_spinlock_t. pawl's own locks have none; only the pthread
+ * interposer includes this file.
  */
 #ifndef PAWL_BACKEND_WORD32_H
 #define PAWL_BACKEND_WORD32_H

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory and waiting seam as calls into the simulator (sim/seam.h). Found
- * in place of backend/native's by the order of -I; never installed.
+ * The memory and waiting seam as calls into the simulator (sim/seam.h). The order of -I
+ * selects it in place of backend/native's; never installed.
  */
 #ifndef PAWL_BACKEND_MEMORY_H
 #define PAWL_BACKEND_MEMORY_H
 
 #include <pawl/backend/names.h>
 
-/* log2 of the parking table's and its filter's size: collisions must happen */
+/* log2 of the size of the parking filter and table: small, so that addresses collide. */
 #define PAWL_FILTER_BITS 1
 #define PAWL_BUCKET_BITS 1
 #define PAWL_PARK_GROWS	 (sim_park_crowd != 0)
 #define PAWL_PARK_CROWD	 sim_park_crowd
-/* So that what shares a cell shares a bucket. */
+/* So that addresses that share a cell share a bucket. */
 #define PAWL_PARK_SEED 1
-/* One copy, which knows its parking from the start; see sim/check/copies.c. */
+/* One copy of the library, which owns the table from the start; sim/check/copies.c
+ * checks several. */
 #define PAWL_PARK_JOINS	  0
 #define PAWL_PARKS	  1
 #define PAWL_THREAD_ALIGN 64
@@ -24,8 +25,8 @@
 
 #define pawl_raw_find(name, into) ((into) = (name))
 
-/* An address, where the simulator chose it; of what the loader placed, the part
- * that is the same in every process. */
+/* The address, if the simulator allocated it; for objects that the loader placed, the
+ * part that is the same in every process. */
 static inline uint64_t pawl_raw_place(const volatile void *p)
 {
 	uint64_t address = (uint64_t)(uintptr_t)p;
@@ -104,7 +105,7 @@ static inline uint64_t pawl_raw_await_change(const uint64_t *p, uint64_t seen, i
 	return sim_await(SIM_AWAIT_CHANGE, (uint64_t *)p, seen, 0, order);
 }
 
-/* A wait that may end at any time need not be long: at once is as good. */
+/* A wait that may end at any time: the checker explores its end at once, and not. */
 static inline uint64_t pawl_raw_await_briefly(const uint64_t *p, uint64_t value,
 					      int order)
 {

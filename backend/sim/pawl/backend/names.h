@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the runtime supplies, under other names: so that simulated locks, which
- * have a runtime of their own, can live in one program with native ones.
+ * Renames the runtime's symbols, so that simulated locks, which have a runtime of their
+ * own, can be linked into one program with native ones.
  */
 #ifndef PAWL_BACKEND_NAMES_H
 #define PAWL_BACKEND_NAMES_H
@@ -188,7 +188,7 @@
 #define pawl_depot_take_word	 sim_depot_take_word
 #define pawl_depot_put_word	 sim_depot_put_word
 
-/* What sim/check/shared_calls.h and shared_create.h have of regions. */
+/* Regions; see also sim/check/shared_calls.h and shared_create.h. */
 #define pawl_os_process		     sim_os_process
 #define pawl_os_thread_name	     sim_os_thread_name
 #define pawl_os_barrier_all_prepare  sim_os_barrier_all_prepare

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory orders under names that sim/ may use. */
+/* The memory orders, under names that sim/ may use: the lint forbids it the others. */
 #ifndef PAWL_BACKEND_ORDER_H
 #define PAWL_BACKEND_ORDER_H
 

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Restartable sequences as the simulators see them: as many steps as there are loads,
- * and a store that happens if the thread stayed on its CPU all the while, and no barrier
- * came by. Who is cut short is taken away at once, as the kernel does it: what comes
- * later in the sequence does not happen. The contract is in pawl/shards.h.
+ * Restartable sequences for the simulators: one step per load, and a store that happens
+ * only if the thread stayed on its CPU from the start and no barrier hit it. A thread
+ * that is interrupted leaves the sequence at once, as in the kernel: later steps do not
+ * happen. The contract is in pawl/shards.h.
  */
 #ifndef PAWL_BACKEND_SEQUENCE_H
 #define PAWL_BACKEND_SEQUENCE_H
 
 #define PAWL_SEQUENCES 1
 
-/* A sequence finds its own. */
+/* Unused: a sequence asks the simulator. */
 static inline uint64_t pawl_sequence_place_(void)
 {
 	return 0;
 }
 
-/* The first word of this CPU's shard, and what it says; NULL if the shard is not
- * anybody's. */
+/* The first word of this CPU's shard, and its value; NULL if the shard is not
+ * LEASED(c, anybody), or if the sequence was interrupted. */
 static inline pawl_atomic64 *pawl_sequence_begin_(char *const *own, unsigned shift,
 						  uint64_t *value)
 {
@@ -46,7 +46,8 @@ static inline bool pawl_sequence_add_(uint64_t place, char *const *own, uint64_t
 	return first != NULL && sim_sequence_end(&first->raw, sum + n, SIM_RELAXED);
 }
 
-/* Of slots, two in a word, behind their count: the word of slot n, and where in it. */
+/* The word that has slot n, and the slot's position in it: two slots share a word, behind
+ * their count. */
 static inline pawl_atomic64 *pawl_sequence_slot_(pawl_atomic64 *first, uint64_t n,
 						 unsigned *shift)
 {

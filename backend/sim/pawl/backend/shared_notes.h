@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: MIT */
-/* The simulator sees everything anyway. */
+/* Empty: the simulator sees every access. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thread seam as calls into the simulator. Sizes are variables: the checker
- * wants collisions and block edges, the coherence simulator wants the real ones.
+ * The thread seam as calls into the simulator. Sizes are variables: the checker needs
+ * small ones, for collisions and block ends, the coherence simulator the real ones.
  */
 #ifndef PAWL_BACKEND_THREAD_H
 #define PAWL_BACKEND_THREAD_H
@@ -39,7 +39,7 @@ static inline bool pawl_one_in(unsigned n)
 	return sim_one_in(n);
 }
 
-/* The shipped ones, src/sleep/spin.c, which need a clock. */
+/* The shipped functions, of src/sleep/spin.c, which need a clock. */
 void sim_spin_begin(struct pawl_spin *spin, uint64_t ns);
 bool sim_spin_again(struct pawl_spin *spin);
 bool sim_spin_change(struct pawl_spin *spin, const pawl_atomic64 *w, uint64_t seen);
@@ -77,8 +77,8 @@ static inline void pawl_arch_wait_while(const uint64_t *p, uint64_t seen)
 
 #else
 
-/* Where time stands still, polling is not worth simulating: whoever would poll, waits
- * at once. */
+/* The checker has no clock, and does not explore polling: a thread that would poll
+ * waits at once. */
 static inline void pawl_spin_begin(struct pawl_spin *spin, uint64_t ns)
 {
 	if (sim_timed())
@@ -140,7 +140,7 @@ static inline void pawl_spin_past(const pawl_atomic64 *w, uint64_t value)
 
 #endif /* SIM_SPIN */
 
-/* The engine knows CPUs; a thread that is bound to none is told so. */
+/* The simulator knows the CPU; *told is the number of a thread that is bound to none. */
 static inline uint64_t pawl_cpu_now(const uint32_t *told)
 {
 	return told != NULL ? *told : sim_cpu();

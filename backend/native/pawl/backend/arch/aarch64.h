@@ -38,7 +38,7 @@ static inline void pawl_arch_release_fence(void)
 }
 #define pawl_arch_release_fence pawl_arch_release_fence
 
-/* A macro, for the name is part of the instruction. */
+/* A macro, because the name is part of the instruction. */
 #define pawl_arch_find(name, into)                     \
 	__asm__("adrp	%0, :got:" #name "\n\t"        \
 		"ldr	%0, [%0, :got_lo12:" #name "]" \

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Restartable sequences on aarch64: what backend/sequence.h makes them of. x16 becomes
- * the shard. ldar: what was done under a lease, before the shard became anybody's, is
- * seen; stlr: a count is never ahead of what it counts. 0xd428bc00 is the mark before
- * where the kernel takes a thread to; that may be too far away for a branch that depends
- * on something, so a pop that fails by itself goes to its end.
+ * Restartable sequences on aarch64: the parts that backend/sequence.h combines. x16
+ * becomes the shard. ldar: the sequence sees what was done under a lease before the shard
+ * became LEASED(c, anybody); stlr: a count is never visible before the slot it counts.
+ * 0xd428bc00 is the signature that the kernel requires before a failure path. That path
+ * may be out of range for a conditional branch, so a pop that fails a check branches to
+ * its own end.
  */
 #define PAWL_SEQUENCE_MARK_	".inst 0xd428bc00\n\t"
 #define PAWL_SEQUENCE_JUMP_	"b "
 #define PAWL_SEQUENCE_CLOBBERS_ "x15", "x16", "x17", "memory", "cc"
 #define PAWL_SEQUENCE_ADDEND_	"r"
 
-/* Enters it; then the number of the shard. */
+/* Enters a sequence; then loads the number of the shard. */
 #define PAWL_SEQUENCE_ENTER_         \
 	"adrp x16, 3b\n\t"           \
 	"add x16, x16, :lo12:3b\n\t" \
 	"str x16, [%[area], #8]\n\t" \
 	"1:\n\t"
 #define PAWL_SEQUENCE_CPU_(failed) "ldrsw x16, [%[area], #4]\n\t"
-/* Either is negative if the CPU's is. */
+/* The id, or -1 if the CPU's number is negative. */
 #define PAWL_SEQUENCE_CID_(failed)      \
 	"ldrsw x17, [%[area], #4]\n\t"  \
 	"ldrsw x16, [%[area], #24]\n\t" \
 	"orr x16, x16, x17, asr 31\n\t"
 
-/* Finds it, and looks whether it is anybody's. */
+/* Computes the shard's address, and compares its lessee with `anybody`. */
 #define PAWL_SEQUENCE_FIND_                      \
 	"add x16, %[own], x16, lsl %[shift]\n\t" \
 	"ldarh w17, [x16]\n\t"                   \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Fills what a CPU's own file left out. See arch.h for the contract. */
+/* Defaults for what a CPU's own file does not define. See arch.h for the contract. */
 
 #ifndef pawl_arch_pause
 static inline void pawl_arch_pause(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* No CPU: a program that `pawl check --program` runs, which sees what the compiler
- * tells it of, and no instruction of our own. See arch.h for the contract. */
+/* For programs that `pawl check --program` explores: it sees the accesses that the
+ * compiler instruments, but no inline assembly. See arch.h for the contract. */
 
 static inline void pawl_arch_full_fence(void)
 {

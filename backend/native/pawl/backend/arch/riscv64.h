@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* riscv64. See arch.h for the contract. */
 
-/* Zihintpause's PAUSE, by encoding: a hint, and so harmless without it. */
+/* Zihintpause's PAUSE, by encoding: a hint, harmless on CPUs without the extension. */
 static inline void pawl_arch_pause(void)
 {
 	__asm__ __volatile__(".insn i 0x0F, 0, x0, x0, 0x010" ::: "memory");
@@ -20,7 +20,7 @@ static inline void pawl_arch_release_fence(void)
 }
 #define pawl_arch_release_fence pawl_arch_release_fence
 
-/* A macro, for the name is part of the instruction. */
+/* A macro, because the name is part of the instruction. */
 #define pawl_arch_find(name, into)         \
 	__asm__(".option push\n\t"         \
 		".option pic\n\t"          \

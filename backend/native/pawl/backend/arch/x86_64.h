@@ -7,8 +7,8 @@ static inline void pawl_arch_pause(void)
 }
 #define pawl_arch_pause pawl_arch_pause
 
-/* The CPU keeps loads before loads and stores, and stores before stores; only
- * the compiler has to be told. */
+/* The CPU keeps loads before loads and stores, and stores before stores; so a compiler
+ * fence is enough. */
 static inline void pawl_arch_acquire_fence(void)
 {
 	__asm__ __volatile__("" ::: "memory");
@@ -21,7 +21,7 @@ static inline void pawl_arch_release_fence(void)
 }
 #define pawl_arch_release_fence pawl_arch_release_fence
 
-/* A macro, for the name is part of the instruction. */
+/* A macro, because the name is part of the instruction. */
 #define pawl_arch_find(name, into) \
 	__asm__("movq	" #name "@GOTPCREL(%%rip), %0" : "=r"(into))
 

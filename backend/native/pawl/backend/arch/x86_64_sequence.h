@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Restartable sequences on x86-64: what backend/sequence.h makes them of. rax becomes
- * the shard. Loads and stores are in order here, as all are on this CPU. 0x53053053 is
- * the mark that the kernel wants before where it takes a thread to; 6, in the same
- * place, is where a pop has failed.
+ * Restartable sequences on x86-64: the parts that backend/sequence.h combines. rax
+ * becomes the shard. This CPU keeps loads and stores in order. 0x53053053 is the
+ * signature that the kernel requires before a failure path; 6, beside it, is the failure
+ * path of a pop.
  */
 #define PAWL_SEQUENCE_MARK_	".byte 0x0f, 0xb9, 0x3d\n\t.long 0x53053053\n\t"
 #define PAWL_SEQUENCE_JUMP_	"jmp "
 #define PAWL_SEQUENCE_CLOBBERS_ "rax", "rcx", "memory", "cc"
 #define PAWL_SEQUENCE_ADDEND_	"er"
 
-/* Enters it; then the number of the shard. */
+/* Enters a sequence; then loads the number of the shard. */
 #define PAWL_SEQUENCE_ENTER_         \
 	"leaq 3b(%%rip), %%rax\n\t"  \
 	"movq %%rax, 8(%[area])\n\t" \
@@ -21,7 +21,7 @@
 	"js " failed "\n\t"        \
 	"movslq 24(%[area]), %%rax\n\t"
 
-/* Finds it, and looks whether it is anybody's. */
+/* Computes the shard's address, and compares its lessee with `anybody`. */
 #define PAWL_SEQUENCE_FIND_         \
 	"shlq %[shift], %%rax\n\t"  \
 	"addq %[own], %%rax\n\t"    \
