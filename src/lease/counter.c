@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading counters, and adding to them where that is slow. Order: as in
- * pawl/counter.h. */
+/* Counters: sums, and the slow paths of add. Order: as in pawl/counter.h. */
 #include "lease/leases.h"
 
 #include <pawl/counter.h>
@@ -9,8 +8,8 @@
 
 int pawl_counter_create(struct pawl_counter *c, enum pawl_shards_kind kind)
 {
-	/* No drain: a value stays where it was counted, so that a sum that meets
-	 * no addition meets no move either. */
+	/* No drain: a value stays in its shard, so that a sum cannot miss one that moves
+	 * meanwhile. */
 	const struct pawl_shards_plan plan = {
 		.kind = kind,
 		.bytes = sizeof(struct pawl_counter_shard),
@@ -31,12 +30,12 @@ _Static_assert(128 + 128 == 1 << PAWL_COUNTER_SHIFT &&
 		       sizeof(struct pawl_counter_shard) <= 128,
 	       "with the record before it");
 
-/* Of ATOMIC: if the swap fails, others are at the same shard. */
+/* ATOMIC: one attempt; it fails if other threads use the same shard. */
 static bool add_at_once(struct pawl_counter *c, uint64_t n)
 {
 	struct pawl_counter_shard *s = (struct pawl_counter_shard *)pawl_shards_shared(
 		&c->shards);
-	/* Relaxed, both: no addition is lost, and sums promise no more. */
+	/* Relaxed, both: no addition is lost, and sums promise no order. */
 	uint64_t seen = pawl_load_relaxed(&s->value);
 
 	return pawl_cas_relaxed(&s->value, seen, seen + n);

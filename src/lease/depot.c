@@ -15,19 +15,20 @@ static void set_summary(struct pawl_slots *a, uint64_t word)
 	pawl_atomic64 *summary = &a->summary[word / 64];
 	uint64_t seen;
 
-	/* The swap is relaxed: a clearing that it could miss comes after the look. */
+	/* The compare-and-swap is relaxed: a clearing that it could miss comes after
+	 * [S]. */
 	while (((seen = pawl_load_seq_cst(summary)) & bit(word)) == 0) /* [S] */
 		if (pawl_cas_relaxed(summary, seen, seen | bit(word)))
 			break;
 }
 
-/* The word was seen empty. */
+/* Requires that the word was seen to be 0. */
 static void clear_summary(struct pawl_slots *a, uint64_t word)
 {
 	pawl_atomic64 *summary = &a->summary[word / 64];
 	uint64_t seen;
 
-	/* Relaxed: the swap checks. */
+	/* Relaxed: the compare-and-swap checks it. */
 	while (((seen = pawl_load_relaxed(summary)) & bit(word)) != 0)
 		if (pawl_cas_seq_cst(summary, seen, seen & ~bit(word))) /* [T] */
 			break;
@@ -41,14 +42,14 @@ static void set_bits(struct pawl_slots *a, uint64_t word, uint64_t bits, bool to
 
 	pawl_note_releasing(&a->words[word]);
 	do {
-		seen = pawl_load_relaxed(&a->words[word]); /* Relaxed: the swap checks. */
+		seen = pawl_load_relaxed(&a->words[word]); /* Relaxed: [S] checks it. */
 		if ((seen & bits) != 0 && !torn)
 			pawl_die_("an id or object was put back twice");
 	} while (!pawl_cas_seq_cst(&a->words[word], seen, seen | bits)); /* [S] */
 	set_summary(a, word);
 }
 
-/* The lowest n of the bits that are set, or all. */
+/* The lowest n of the bits that are set, or all of them if there are fewer. */
 static uint64_t lowest(uint64_t bits, size_t n)
 {
 	uint64_t rest = bits;
@@ -74,7 +75,7 @@ static size_t take_from(struct pawl_slots *a, uint64_t word, uint32_t *slots, si
 	uint64_t seen, mine;
 
 	do {
-		/* The swap checks, and clear_summary looks again. */
+		/* [G] checks it, and clear_summary reads it again. */
 		seen = pawl_load_acquire(&a->words[word]); /* [E] */
 		if (seen == 0) {
 			clear_summary(a, word);
@@ -96,10 +97,10 @@ static size_t take_new(struct pawl_slots *a, uint32_t *slots, size_t n)
 	uint64_t words = words_of(a), word, bits, mine;
 
 	do {
-		word = pawl_load_relaxed(&a->fresh); /* Relaxed: the swap decides. */
+		word = pawl_load_relaxed(&a->fresh); /* Relaxed: checked below. */
 		if (word == words)
 			return 0;
-		/* Relaxed: one swap of each value succeeds, and the slots are new. */
+		/* Relaxed: one thread succeeds for each value, and the slots are new. */
 	} while (!pawl_cas_relaxed(&a->fresh, word, word + 1));
 	bits = word == words - 1 && a->limit % 64 != 0 ? bit(a->limit) - 1 : ~(uint64_t)0;
 	mine = lowest(bits, n);
@@ -111,7 +112,8 @@ static size_t take_new(struct pawl_slots *a, uint32_t *slots, size_t n)
 
 bool pawl_depot_any(const struct pawl_slots *a)
 {
-	/* Relaxed, here and below: a hint; who finds nothing looks again, in order. */
+	/* Relaxed, here and below: a hint; a caller that must be sure checks again with
+	 * ordered loads. */
 	uint64_t fresh = pawl_load_relaxed(&a->fresh), i;
 
 	for (i = 0; i < (fresh + 63) / 64; i++)
@@ -122,13 +124,13 @@ bool pawl_depot_any(const struct pawl_slots *a)
 
 size_t pawl_depot_take(struct pawl_slots *a, uint32_t *slots, size_t n)
 {
-	/* Relaxed: words beyond are new, and are found by take_new, or next time; who must
-	 * not miss one has found it made [M]. */
+	/* Relaxed: later words are new, and take_new or a later call finds them; a caller
+	 * that must not miss one has seen it made by [M]. */
 	uint64_t end = (pawl_load_relaxed(&a->fresh) + 63) / 64, i;
 	size_t taken = 0;
 
 	for (i = 0; i < end && taken < n; i++) {
-		/* Relaxed: likewise; a slot's order is that of its word. */
+		/* Relaxed: likewise; a slot is ordered by its word. */
 		uint64_t seen = pawl_load_relaxed(&a->summary[i]);
 
 		for (; seen != 0 && taken < n; seen &= seen - 1)
@@ -154,12 +156,12 @@ void pawl_depot_put(struct pawl_slots *a, const uint32_t *slots, size_t n, bool 
 	while (i < n) {
 		uint64_t number = number_of(a, slots[i]), word = number / 64, bits = 0;
 
-		/* Relaxed: it was so before the fork, and only grows. */
+		/* Relaxed: set before the fork, and only grows. */
 		if (torn && word >= pawl_load_relaxed(&a->fresh)) {
 			i++;
 			continue;
 		}
-		/* Ends: each turn but the last takes one of the slots. */
+		/* Ends: each iteration consumes one of the slots. */
 		while (number / 64 == word) {
 			if ((bits & bit(number)) != 0 && !torn)
 				pawl_die_("an id or object was put back twice");
@@ -178,7 +180,7 @@ void pawl_depot_unmake(struct pawl_slots *a, uint64_t fresh)
 	const size_t size = sizeof(a->words[0]);
 
 	pawl_os_clear(a->words + fresh, (words - fresh) * size);
-	/* Relaxed, here and below: nobody else is there. */
+	/* Relaxed, here and below: the child has no other thread. */
 	if (fresh % 64 != 0) {
 		pawl_store_relaxed(&a->summary[first],
 				   pawl_load_relaxed(&a->summary[first]) &
@@ -192,7 +194,7 @@ void pawl_depot_unmake(struct pawl_slots *a, uint64_t fresh)
 
 void pawl_depot_mend(struct pawl_slots *a)
 {
-	/* Relaxed: what was torn was so before the fork. */
+	/* Relaxed: inconsistencies are from before the fork. */
 	uint64_t words = pawl_load_relaxed(&a->fresh), word;
 
 	for (word = 0; word < words; word++)

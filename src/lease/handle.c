@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handles: made in chunks that are never given back (I6 of pawl/lease.h), handed
- * from threads that exit to threads that come; and what a fork does to them.
+ * Handles: allocated in chunks that are never freed (I6 of pawl/lease.h), and reused: the
+ * handle of a thread that exits goes to a new thread. And what a fork does to them.
  *
- * Order: [K] pairs with [R] of pawl/lease.h: who is seen outside has done in the child
- * what he did inside. [D] pairs with [B] of pawl/lease.h, [D] pairs with [C] of
- * lease/lease.c, and [D] pairs with [F] of lease/shards.c: who has not seen that claims
- * are withdrawn and all is closed is seen inside.
+ * Order: [K] pairs with [R] of pawl/lease.h: if a thread is seen outside before the fork,
+ * the child has all that it did inside. [D] pairs with [B] of pawl/lease.h, [D] pairs with
+ * [C] of lease/lease.c, and [D] pairs with [F] of lease/shards.c: a thread that has not
+ * seen the withdrawn claims and the closed slow path is seen inside.
  */
 #include "lease/leases.h"
 #include "sleep/parking.h"
@@ -17,7 +17,7 @@ _Static_assert(sizeof(struct pawl_lease_handle) == 128, "a pair of cache lines")
 
 static struct {
 	pawl_atomic64 lock;
-	struct pawl_lease_handle *free; /* the last one that was left */
+	struct pawl_lease_handle *free; /* list of handles without an owner */
 	unsigned made;
 	struct pawl_lease_handle *chunks[CHUNKS];
 } table;
@@ -30,7 +30,7 @@ uint64_t pawl_lease_lock(pawl_atomic64 *guard)
 	return signals;
 }
 
-/* What is done under these locks takes less, unless its thread is off the CPU. */
+/* Longer than these locks are held, unless the holder is off the CPU. */
 enum { BRIEFLY_NS = 1000 * 1000 };
 
 uint64_t pawl_lease_lock_briefly(pawl_atomic64 *guard)
@@ -61,14 +61,14 @@ static uint64_t claim_of(const struct pawl_lease_handle *h)
 	return (uint64_t)PAWL_LEASE_LEASED << PAWL_LEASE_STATE_SHIFT | h->id;
 }
 
-/* Requires the lock. NULL if there are too many, or there is no memory. */
+/* Requires the lock. NULL if there are too many handles, or no memory. */
 static struct pawl_lease_handle *make(void)
 {
 	struct pawl_lease_handle **chunk = &table.chunks[table.made / CHUNK], *h;
 
 	if (table.made == LEASE_HANDLES)
 		return NULL;
-	/* Not from the heap, which a signal handler may not use. */
+	/* Not from the heap: signal handlers may call this. */
 	if (*chunk == NULL) {
 		struct pawl_lease_handle *new = pawl_os_reserve(CHUNK * sizeof(*new));
 
@@ -92,7 +92,7 @@ struct pawl_lease_handle *pawl_lease_self_slow_(void)
 	if (self->exited)
 		return self->lease = &pawl_lease_refused;
 	signals = pawl_lease_lock(&table.lock);
-	if (self->lease != NULL) { /* a signal handler was here meanwhile */
+	if (self->lease != NULL) { /* a signal handler has got it meanwhile */
 		pawl_lease_unlock(&table.lock, signals);
 		return self->lease;
 	}
@@ -106,8 +106,9 @@ struct pawl_lease_handle *pawl_lease_self_slow_(void)
 		pawl_note_acquired(h);
 		pawl_lease_bind(h);
 		pawl_lease_place(h);
-		h->keeping = false; /* the last owner's, who ended at it */
-		/* Relaxed: nobody else looks at it, but under the lock. */
+		h->keeping =
+			false; /* the last owner may have exited during maintenance */
+		/* Relaxed: other threads access it under the lock only. */
 		pawl_store_relaxed(&h->claim, pawl_lease_closed() ? PAWL_LEASE_NO_CLAIM
 								  : claim_of(h));
 	}
@@ -118,7 +119,7 @@ struct pawl_lease_handle *pawl_lease_self_slow_(void)
 
 uint64_t pawl_lease_lost_(struct pawl_lease_handle *h)
 {
-	/* A fork in another thread reads what h is told, under the lock. */
+	/* A fork in another thread reads h's binding, under the lock. */
 	uint64_t signals = pawl_lease_lock(&table.lock);
 
 	pawl_lease_bind(h);
@@ -127,8 +128,8 @@ uint64_t pawl_lease_lost_(struct pawl_lease_handle *h)
 	return pawl_cpu_now(h->home);
 }
 
-/* The free list's lock orders what the last owner did before what the next one
- * does: to lease words they are one. */
+/* The lock orders the last owner's accesses before the next one's: lease words do not tell
+ * the two apart. */
 void pawl_lease_handle_free(struct pawl_lease_handle *h)
 {
 	uint64_t signals = pawl_lease_lock(&table.lock);
@@ -154,17 +155,17 @@ unsigned pawl_lease_sums(uint64_t sums[PAWL_LEASE_COUNTS])
 }
 
 /*
- * Fork. The child has this thread alone, and memory as it was at some moment, or
- * not even one moment for all of it. So before that moment everybody must be out:
- * all claims are withdrawn (I7), the slow path is closed, and one heavy fence
- * later whoever is still inside shows it. Who stays longer than FORK_NS finds
- * his lease poisoned in the child, and only there. The child goes by what we saw
- * before the fork, not by the flags that it finds: a flag may be up for a moment by
- * who tries in vain, or down by who left when half of his section was copied.
+ * Fork. The child has only the forking thread, and its memory is not a snapshot of one
+ * moment. So all threads must be outside before the copy: the fork withdraws all claims
+ * (I7), closes the slow path, and passes one heavy fence; then the flag of every thread
+ * that is still inside is visible. The lease of a thread that stays longer than FORK_NS is
+ * poisoned in the child, and only there. The child relies on the flags that were seen
+ * before the fork, not on those in its memory: a flag there may be set by an acquire that
+ * then failed, or cleared by a thread that left after half of its section was copied.
  */
 enum { FORK_NS = 50 * 1000 * 1000 };
 
-/* Notes who is inside of what. */
+/* Records in each handle the lease that its owner is inside; true if any but our own. */
 static bool somebody_inside(const struct pawl_lease_handle *mine)
 {
 	uint64_t signals = pawl_lease_lock(&table.lock);
@@ -188,7 +189,7 @@ static void set_claims(bool withdrawn)
 	for (id = 0; id < table.made; id++) {
 		struct pawl_lease_handle *h = pawl_lease_handle_of(id);
 
-		/* Relaxed: withdrawn before the heavy fence, given back whenever. */
+		/* Relaxed: the heavy fence follows a withdrawal; restoring needs no order. */
 		pawl_store_relaxed(&h->claim,
 				   withdrawn ? PAWL_LEASE_NO_CLAIM : claim_of(h));
 	}
@@ -202,11 +203,11 @@ void pawl_lease_before_fork(void)
 	pawl_lease_close();
 	set_claims(true);
 	pawl_lease_unlock(&table.lock, signals);
-	if (!used) /* who comes now knows by the lock that it is closed */
+	if (!used) /* a first handle, made under the lock, sees that leases are closed */
 		return;
 	sure = pawl_lease_barrier_all(); /* [D] */
-	/* Ends by the clock at the latest. If the system refuses to make sure, we give
-	 * those who have not seen all this yet as much time as those inside. */
+	/* Ends by the clock at the latest. If the system refuses the barrier, threads that
+	 * have not seen the change yet get as much time as those inside. */
 	while ((somebody_inside(pawl_self()->lease) || !sure) && pawl_os_now() < until)
 		pawl_os_step_aside();
 }
@@ -221,13 +222,13 @@ void pawl_lease_after_fork(void)
 	pawl_lease_unlock(&table.lock, signals);
 }
 
-/* The handles' lock may have been held: everything is made anew. */
+/* Another thread may have held the handles' lock: rebuilds the table. */
 void pawl_lease_forked(void)
 {
 	const struct pawl_lease_handle *mine = pawl_self()->lease;
 	unsigned id;
 
-	/* Relaxed: nobody else is there. */
+	/* Relaxed: the child has no other thread. */
 	pawl_store_relaxed(&table.lock, 0);
 	pawl_lease_generation++;
 	pawl_lease_forget();
@@ -265,6 +266,6 @@ uint64_t pawl_lease_inside(void)
 {
 	const struct pawl_lease_handle *mine = pawl_self()->lease;
 
-	/* Relaxed: our own thread's. */
+	/* Relaxed: our own flag. */
 	return mine != NULL ? pawl_load_relaxed(&mine->flag) : 0;
 }

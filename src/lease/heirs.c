@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* See lease/heirs.h. The list's lock is held while the process forks, so that the child
- * has a whole list. It is taken when nobody is inside a lease any more: who makes a pool
- * there wants the lock, and the fork waits for who is inside. */
+/* See lease/heirs.h. The list's lock is held while the process forks, so that the child's
+ * list is consistent. A fork takes it only after it has waited for threads inside leases:
+ * one that creates a pool there takes this lock. */
 #include "lease/heirs.h"
 #include "lease/leases.h"
 #include "sleep/parking.h"
@@ -11,7 +11,7 @@ static struct {
 	struct pawl_heir *first;
 } heirs;
 
-/* No signal meanwhile: its handler may fork. */
+/* With signals blocked: a handler may fork. */
 void pawl_heirs_add(struct pawl_heir *heir)
 {
 	uint64_t signals = pawl_lease_lock(&heirs.lock);
@@ -34,13 +34,14 @@ void pawl_heirs_remove(struct pawl_heir *heir)
 	pawl_lease_unlock(&heirs.lock, signals);
 }
 
-/* For those who are in the middle of something short. And for sequences that the system
- * will not end: it does take them away from who is not on a CPU. */
+/* How long a fork waits for operations under way; and for sequences where the system does
+ * not end them by a barrier: only running threads can be in one. */
 enum { FORK_NS = 50 * 1000 * 1000, SEQUENCE_NS = 1000 * 1000 };
 
-/* What is nobody's stays it, for nobody gets inside any more. So a slot does not go from a
- * shard that has been copied to one that has not. A counter needs no such thing: each
- * addition is there, or is not. */
+/* Breaks every lease that is LEASED(c, anybody), and ends the sequences under way. During
+ * the fork it stays broken: no thread can enter it. So no slot moves from a shard whose
+ * page has been copied to one whose page has not. A counter does not need this: each
+ * addition is one word, in the child or not. */
 static void keep_sequences_out(void)
 {
 	const struct pawl_heir *heir;
@@ -50,7 +51,7 @@ static void keep_sequences_out(void)
 		for (i = 0; i < pawl_shards_used(&heir->slots->shards); i++)
 			pawl_lease_unshare(
 				&pawl_shards_own(&heir->slots->shards, i)->lease);
-	/* [H] of lease/mode.c: who begins a sequence later sees that it is nobody's. */
+	/* [H] of lease/mode.c: a sequence that begins later sees the broken lease. */
 	if (pawl_lease_barrier_all())
 		return;
 	for (until = pawl_os_now() + SEQUENCE_NS; pawl_os_now() < until;)
@@ -80,6 +81,6 @@ void pawl_heirs_forked(void)
 
 	for (heir = heirs.first; heir != NULL; heir = heir->next)
 		pawl_slots_inherit(heir->slots);
-	/* Relaxed: nobody else is there. */
+	/* Relaxed: the child has no other thread. */
 	pawl_store_relaxed(&heirs.lock, 0);
 }

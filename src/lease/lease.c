@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What becomes of a lease that is not simply its owner's. See pawl/lease.h for
- * the states and I1 to I8.
+ * The slow paths of leases: every transition but the lessee's own acquire and release. See
+ * pawl/lease.h for the states and I1 to I8.
  *
- * Order: every change of a word is a compare and swap, acquire and release, so
- * all that happened to a lease happened before what happens next: [W] pairs with
- * itself; and so a look at the word, before anything is done with the handle that it
- * names, whose memory is as old as the word. A section ends with a store to a flag: [K] pairs with [F] and [R], also those
- * of the header. Between the change to LIMBO and [K] comes what makes sure that a
- * lessee who missed that change is seen: the barrier, where [H] pairs with [B] of
- * pawl/lease.h; a full fence in the fenced mode, where [E] pairs with itself; or nothing
- * but the compiler's fence [B] on the lessee's own CPU. [C] pairs with [D] of
- * lease/handle.c: who comes in while a process forks is seen, or sees that. What a
- * sequence did is ordered by what ends it: a barrier, or a switch on its CPU; what it
- * sees, by its look at the word, which pairs with [W].
+ * Order: every change of a word is a compare-and-swap, acquire and release, so the
+ * transitions of a lease are ordered: [W] pairs with itself. Loads of the word acquire, too,
+ * before the handle that the word names is accessed: the handle's memory is as old as the
+ * word. A section ends with a store to a flag: [K] pairs with [F] and [R], also those
+ * of the header. Between the change to LIMBO and [K] comes what makes a lessee visible that
+ * missed the change: the barrier, where [H] pairs with [B] of pawl/lease.h; a full fence in
+ * the fenced mode, where [E] pairs with itself; or, on the lessee's own CPU, only the
+ * compiler fence [B]. [C] pairs with [D] of lease/handle.c: a thread that enters during a
+ * fork is seen by the fork, or sees it. The end of a sequence, by a barrier or a context
+ * switch on its CPU, orders what it did; its load of the word, which pairs with [W], orders
+ * what it sees.
  */
 #include "lease/leases.h"
 
@@ -23,16 +23,15 @@ struct pawl_lease_handle pawl_lease_refused = {
 	.home = &pawl_lease_refused.slot,
 };
 
-/* Attempts before a lease that others keep changing counts as a hostage: so
- * that acquiring ends. */
+/* Attempts before a lease that other threads keep changing counts as a hostage, so that
+ * acquire ends. */
 enum { ATTEMPTS = 16 };
 
-/* A breaker that has slept between its look at a word and its compare and swap
- * looks again: 2^34 versions could have come and gone, at one each 8 ns, in two
- * minutes. */
+/* A breaker that slept between its load of a word and its compare-and-swap loads it again:
+ * the 2^34 versions could wrap, at one each 8 ns, in two minutes. */
 enum { STALE_NS = 1000 * 1000 * 1000 };
 
-/* Where it has not got a word for the CPU, a thread is nowhere. */
+/* The thread's CPU; LEASE_NOWHERE if the system does not tell it. */
 static uint64_t cpu_now(const struct pawl_lease_handle *h)
 {
 	uint64_t cpu = pawl_cpu_now(h->told);
@@ -55,7 +54,7 @@ static uint64_t lessee_of(uint64_t word)
 	return word & LEASE_NOBODY;
 }
 
-/* I3: the word that follows. */
+/* The successor of a word, with the next version (I3). */
 static uint64_t after(uint64_t word, enum pawl_lease_state state, uint64_t cpu,
 		      uint64_t lessee)
 {
@@ -64,8 +63,8 @@ static uint64_t after(uint64_t word, enum pawl_lease_state state, uint64_t cpu,
 	       (cpu << PAWL_LEASE_LESSEE_BITS) + lessee;
 }
 
-/* LIMBO(c, x): what LEASED(c, x) becomes. If it was anybody's, no sequence takes it for
- * that any more (I8). */
+/* LIMBO(c, x), the successor of LEASED(c, x). LEASED(c, anybody) gets another lessee, so
+ * that sequences fail (I8). */
 static uint64_t limbo_after(uint64_t word, uint64_t cpu)
 {
 	uint64_t lessee = lessee_of(word);
@@ -86,10 +85,10 @@ static bool change(struct pawl_lease *l, uint64_t from, uint64_t to)
 
 uint64_t pawl_lease_generation;
 
-/* What a word's cpu is while somebody drains it. In the child of a fork the drains
- * of the parent are just LIMBO: who drained it there will not come back to it, and
- * who is inside says so as ever. (A word that nobody has touched for all of 256
- * forks, one in the child of another, looks drained in the last of these.) */
+/* A word's cpu while a thread drains the lease. In the child of a fork the parent's drains
+ * are plain LIMBO: their threads do not exist there, and a thread inside still shows by its
+ * flag. (A word that no thread has changed during 256 nested forks looks drained in the
+ * last child.) */
 static uint64_t draining(void)
 {
 	return LEASE_DRAINING + pawl_lease_generation % LEASE_GENERATIONS;
@@ -101,8 +100,8 @@ static bool drained(uint64_t word)
 	       (lessee_of(word) == LEASE_NOBODY || cpu_of(word) == draining());
 }
 
-/* I4: whether x, of LIMBO(c, x), is inside; what makes the answer final must
- * have come before. */
+/* Whether x of LIMBO(c, x) is inside. Final only after the barrier, or what stands for it
+ * (I4). */
 static bool occupied(const struct pawl_lease *l, uint64_t word)
 {
 	pawl_bare_light_fence(); /* [B] */
@@ -112,7 +111,8 @@ static bool occupied(const struct pawl_lease *l, uint64_t word)
 	       pawl_address(l); /* [K] pairs with [F] and [R] */
 }
 
-/* How h can have a lease that is in LIMBO, or about to be. */
+/* How h can settle a lease that is in LIMBO, or about to be: not at all; as the lessee
+ * itself; from the lessee's CPU; by a fence, in the fenced mode; by a barrier. */
 enum way { NO_WAY, OWN, LOCAL, FENCE, BARRIER };
 
 static enum way way_to(uint64_t word, const struct pawl_lease_handle *h, bool far)
@@ -130,9 +130,9 @@ static enum way way_to(uint64_t word, const struct pawl_lease_handle *h, bool fa
 }
 
 /*
- * I4: settles LIMBO(c, x), which the caller has read or written, for h. The way
- * is looked for after that, and LOCAL means just this: a lessee who runs on this
- * CPU later on sees the LIMBO that we saw.
+ * I4: settles LIMBO(c, x), which the caller has read or written, for h. The way is
+ * determined after that: LOCAL is enough because a lessee that runs on this CPU later sees
+ * the LIMBO that we saw.
  */
 static enum pawl_lease_result settle(const struct pawl_lease *l, uint64_t word,
 				     const struct pawl_lease_handle *h, bool far,
@@ -150,7 +150,7 @@ static enum pawl_lease_result settle(const struct pawl_lease *l, uint64_t word,
 	return occupied(l, word) ? PAWL_LEASE_HOSTAGE : PAWL_LEASE_OK;
 }
 
-/* What a lease that h has got counts as. */
+/* Counts how h got a lease. */
 static void count(struct pawl_lease_handle *h, enum way way, bool broke)
 {
 	if (way == BARRIER)
@@ -160,8 +160,8 @@ static void count(struct pawl_lease_handle *h, enum way way, bool broke)
 }
 
 /*
- * Makes *l the lease of h, whose flag says so already: with I2, success is being
- * inside, for who breaks it after this sees that flag.
+ * Makes h the lessee of *l; its flag is *l's address already. By I2, success means that h
+ * is inside: a thread that breaks the lease after this sees the flag.
  */
 static enum pawl_lease_result take(struct pawl_lease *l, struct pawl_lease_handle *h,
 				   bool far)
@@ -210,10 +210,10 @@ static enum pawl_lease_result take(struct pawl_lease *l, struct pawl_lease_handl
 	return PAWL_LEASE_HOSTAGE;
 }
 
-/* While a process forks, nobody gets inside by way of this file. */
+/* Number of forks under way: while it is not 0, no thread enters by these slow paths. */
 static pawl_atomic64 closed;
 
-/* The flag of h is *l's address by now. */
+/* Requires the flag of h to be *l's address. */
 static enum pawl_lease_result enter(struct pawl_lease *l, struct pawl_lease_handle *h,
 				    bool far)
 {
@@ -277,7 +277,7 @@ enum pawl_lease_result pawl_lease_recover(struct pawl_lease *l,
 
 void pawl_lease_share(struct pawl_lease *l, struct pawl_lease_handle *h, uint64_t cpu)
 {
-	/* Relaxed: our own lease; the swap finds out if it is not any more. */
+	/* Relaxed: our own lease; the compare-and-swap fails if it no longer is. */
 	uint64_t word = pawl_load_relaxed(&l->word);
 
 	if (pawl_lease_sequences() && !pawl_lease_closed() &&
@@ -306,13 +306,13 @@ void pawl_lease_abandon(struct pawl_lease_handle *h, struct pawl_lease *l)
 		return;
 	}
 	pawl_note_releasing(&l->word);
-	/* Ends: all that others do to a lease with somebody inside is to make it
-	 * LIMBO, or to drain it in vain. */
+	/* Ends: other threads can only make a lease with a thread inside LIMBO, or fail to
+	 * drain it. */
 	for (;;) {
 		word = pawl_load_acquire(&l->word); /* [W] */
 		if (lessee_of(word) != h->id || (state_of(word) != PAWL_LEASE_LEASED &&
 						 state_of(word) != PAWL_LEASE_LIMBO))
-			break; /* it was not inside yet */
+			break; /* its acquire had not succeeded yet */
 		if (change(l, word, after(word, PAWL_LEASE_POISON, 0, 0))) {
 			pawl_lease_count(h, LEASE_POISONINGS);
 			break;
@@ -328,7 +328,7 @@ void pawl_lease_exit(struct pawl_thread *self)
 	self->lease = &pawl_lease_refused;
 	if (h == NULL || h == &pawl_lease_refused)
 		return;
-	/* Relaxed: our own thread's. */
+	/* Relaxed: our own flag. */
 	pawl_lease_abandon(h, pawl_pointer(pawl_load_relaxed(&h->flag)));
 	pawl_lease_handle_free(h);
 }
@@ -341,33 +341,34 @@ void pawl_lease_close(void)
 
 void pawl_lease_reopen(void)
 {
-	/* Relaxed: who misses it is refused once too often. */
+	/* Relaxed: a thread that misses it is refused once more. */
 	pawl_fetch_add_relaxed(&closed, (uint64_t)-1);
 }
 
 bool pawl_lease_closed(void)
 {
-	/* Relaxed: under the handles' lock, where it is changed too; or after a light
-	 * fence, whose partner comes after the change. */
+	/* Relaxed: read under the handles' lock, where it also changes; or after a light
+	 * fence, whose heavy partner follows the change. */
 	return pawl_load_relaxed(&closed) != 0;
 }
 
 /*
- * Breaks that have begun. The list only serves to end them early: a lease that
- * is not on it, because there was no room, or somebody is stopped in its lock, stays
- * in LIMBO until somebody wants it. Drain takes a lease off the list before it goes
- * away.
+ * Breaks that have begun. The list only serves to complete them early: a lease that is not
+ * on it, because the list was full or the holder of its lock is stopped, stays in LIMBO
+ * until a thread wants it. Drain removes a lease from the list before its memory is freed.
  */
 enum { LIMBO_ROOM = 256 };
 
 static struct {
 	pawl_atomic64 lock;
-	uint64_t broken; /* how many ever, to tell those before a barrier */
+	uint64_t
+		broken; /* serial number of the last entry, to tell those before a barrier */
 	unsigned count;
 	struct limbo {
 		struct pawl_lease *lease;
-		uint64_t word;	 /* LIMBO(c, x): if it is another, it is over */
-		uint64_t serial; /* of `broken` */
+		uint64_t
+			word; /* LIMBO(c, x); if the lease's word differs, it is settled */
+		uint64_t serial; /* value of `broken` at its entry */
 	} list[LIMBO_ROOM];
 } limbo;
 
@@ -381,7 +382,7 @@ void pawl_lease_break(struct pawl_lease *l)
 		if (state_of(word) != PAWL_LEASE_LEASED)
 			return;
 		to = limbo_after(word, cpu_of(word));
-	} while (!change(l, word, to)); /* ends: somebody else made progress */
+	} while (!change(l, word, to)); /* ends: another thread made progress */
 	signals = pawl_lease_lock_briefly(&limbo.lock);
 	if (signals == LEASE_NOT_LOCKED)
 		return;
@@ -404,7 +405,7 @@ unsigned pawl_lease_poll(void)
 	before = limbo.broken;
 	i = limbo.count;
 	pawl_lease_unlock(&limbo.lock, signals);
-	/* I4: one barrier, after all those breaks, for all of them. */
+	/* I4: one barrier for all breaks before it. */
 	if (i == 0 || !pawl_lease_barrier_all()) /* [H] */
 		return 0;
 	signals = pawl_lease_lock_briefly(&limbo.lock);
@@ -412,7 +413,7 @@ unsigned pawl_lease_poll(void)
 		return 0;
 	for (i = 0; i < limbo.count; i++) {
 		struct limbo *entry = &limbo.list[i];
-		/* A lease that is on the list is still there: see drain. */
+		/* A lease on the list has not been freed: see pawl_lease_drain. */
 		uint64_t word = pawl_load_acquire(&entry->lease->word); /* [W] */
 
 		if (word != entry->word)
@@ -442,15 +443,15 @@ static void take_off_the_list(const struct pawl_lease *l)
 
 void pawl_lease_forget(void)
 {
-	/* Relaxed: nobody else is there. */
+	/* Relaxed: the child has no other thread. */
 	pawl_store_relaxed(&limbo.lock, 0);
 	pawl_store_relaxed(&closed, 0);
 	limbo.count = 0;
 }
 
 /*
- * Makes it LIMBO(DRAINING, x), which nobody settles but us, not even x. Returns
- * that word; or DRAINED, if there was no x; or 0 if somebody else drains it.
+ * Makes it LIMBO(DRAINING, x), which only this thread settles, not even x. Returns that
+ * word; or a drained word, if there was no x; or 0 if another thread drains it.
  */
 static uint64_t begin_drain(struct pawl_lease *l, uint64_t *was)
 {
@@ -465,13 +466,13 @@ static uint64_t begin_drain(struct pawl_lease *l, uint64_t *was)
 		case PAWL_LEASE_FREE:
 			to = after(word, PAWL_LEASE_LIMBO, 0, LEASE_NOBODY);
 			break;
-		case PAWL_LEASE_POISON: /* its cpu remembers that: see open */
+		case PAWL_LEASE_POISON: /* recorded in its cpu: see pawl_lease_open */
 			to = after(word, PAWL_LEASE_LIMBO, LEASE_NOWHERE, LEASE_NOBODY);
 			break;
 		default:
 			to = limbo_after(word, draining());
 		}
-	} while (!change(l, word, to)); /* ends: somebody else made progress */
+	} while (!change(l, word, to)); /* ends: another thread made progress */
 	return to;
 }
 
@@ -485,8 +486,8 @@ bool pawl_lease_drain(struct pawl_lease *l, uint64_t ns)
 	if (lessee_of(word) != LEASE_NOBODY) {
 		bool sure = pawl_lease_barrier(cpu_of(was)); /* [H] */
 
-		/* Ends by the clock at the latest. A lessee who exits inside makes
-		 * it POISON. */
+		/* Ends by the clock at the latest. A lessee that exits inside makes it
+		 * POISON. */
 		while (!sure || occupied(l, word)) {
 			if (pawl_load_acquire(&l->word) != word) /* [W] */
 				return pawl_lease_drain(l, 0);

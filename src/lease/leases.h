@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Leases from the inside: what lease.c, the state machine, asks of the rest,
- * which handle.c supplies on real hardware and sim/ in the simulator.
+ * Internals of leases: what lease.c, the state machine, needs. handle.c and mode.c supply
+ * it on real hardware, sim/ in the simulator.
  */
 #ifndef PAWL_LEASE_LEASES_H
 #define PAWL_LEASE_LEASES_H
@@ -12,18 +12,18 @@
 #include <pawl/shards.h>
 
 enum {
-	/* In a word's cpu: bound to a thread only, so that nobody ever finds
-	 * himself there. And: somebody drains it, so that nobody may settle it;
-	 * one for each generation, modulo this many. */
+	/* Values of a word's cpu that are no CPU. NOWHERE: bound to a thread only, so no
+	 * thread ever finds itself there. DRAINING: a thread drains the lease, so no
+	 * other may settle it; one value for each generation, modulo GENERATIONS. */
 	LEASE_NOWHERE = (1 << PAWL_LEASE_CPU_BITS) - 1,
 	LEASE_GENERATIONS = 256,
 	LEASE_DRAINING = LEASE_NOWHERE - LEASE_GENERATIONS,
 	LEASE_CPUS = LEASE_DRAINING, /* real ones are below this */
-	/* A drained lease's lessee; and a word that is drained. */
+	/* The lessee of a drained lease; and the word of a drained lease. */
 	LEASE_NOBODY = (1 << PAWL_LEASE_LESSEE_BITS) - 1,
 	LEASE_DRAINED = PAWL_LEASE_LIMBO << PAWL_LEASE_STATE_SHIFT | LEASE_NOBODY,
-	/* One that sequences use, and one that they used (I8). So there are as many handles
-	 * at most. */
+	/* The lessees of a lease that sequences use, and of one that they used (I8).
+	 * Handles have the numbers below these. */
 	LEASE_ANYBODY = PAWL_LEASE_ANYBODY,
 	LEASE_FORMERLY = LEASE_ANYBODY - 1,
 	LEASE_HANDLES = LEASE_FORMERLY,
@@ -39,81 +39,82 @@ enum lease_count {
 	LEASE_POISONINGS
 };
 void pawl_lease_count(struct pawl_lease_handle *h, enum lease_count what);
-/* Adds up what all handles ever made have counted; returns how many they are. */
+/* Adds up the counts of all handles ever made; returns how many there are. */
 unsigned pawl_lease_sums(uint64_t sums[PAWL_LEASE_COUNTS]);
 
-/* The handle that lease words call id; id is not NOBODY. */
+/* The handle with this number; id is not NOBODY. */
 struct pawl_lease_handle *pawl_lease_handle_of(uint64_t id);
-/* Lets a thread that comes later have the handle; its flag is 0. */
+/* Puts a handle, with a flag of 0, on the free list for a later thread. */
 void pawl_lease_handle_free(struct pawl_lease_handle *h);
-/* Stands in for the handle of a thread that cannot have one: always NESTED. */
+/* The handle of threads that cannot have their own: every acquire returns NESTED. */
 extern struct pawl_lease_handle pawl_lease_refused;
 
 /*
- * I8: makes *l, which h is inside of, everybody's on a CPU, if that is the one it is
- * bound to, there are sequences, and no process forks. The caller is no longer inside,
- * but for its flag.
+ * I8: makes *l, which h is inside of, LEASED(cpu, anybody), if it is bound to this CPU,
+ * sequences are used, and no fork is under way. The caller is then no longer inside,
+ * although its flag is still set.
  */
 void pawl_lease_share(struct pawl_lease *l, struct pawl_lease_handle *h, uint64_t cpu);
-/* Begins to break a lease that is everybody's: no sequence that begins later sees it
- * so. */
+/* Begins to break a lease that is LEASED(c, anybody): sequences that begin after the next
+ * barrier fail. */
 void pawl_lease_unshare(struct pawl_lease *l);
 
-/* Says to the calling thread, whose handle it is, where its sequences find what they need. */
+/* Sets pawl_sequence_ of the calling thread, the handle's owner. */
 void pawl_lease_place(const struct pawl_lease_handle *h);
 
-/* As pawl_shards_exit, and sequences may go on here. */
+/* As pawl_shards_exit, and lets sequences use the shard from now on. */
 void pawl_shards_exit_shared(struct pawl_shards *p, struct pawl_shard *s,
 			     struct pawl_lease_handle *h);
 
 /*
- * The heavy fence against threads that run on one CPU, and their light fences, which
- * ends their sequences; against all threads if cpu is no CPU, or CPUs cannot be told
- * apart. False if the system refused.
+ * A heavy fence against the light fences of threads on one CPU, which also ends their
+ * sequences; against all threads if cpu is no CPU, or if a barrier cannot be aimed at one.
+ * False if the system refused.
  */
 bool pawl_lease_barrier(uint64_t cpu);
-/* The same against all, for a domain whose acquires may be fenced. */
+/* The same against all threads; in the fenced mode, a full fence. */
 bool pawl_lease_barrier_all(void);
 
-/* A lock that a signal handler may want as well: no signal comes while it is held.
- * Returns what unlock wants back. */
+/* A lock that signal handlers may take, too: signals are blocked while it is held.
+ * Returns the signal mask, for unlock. */
 uint64_t pawl_lease_lock(pawl_atomic64 *guard);
 void pawl_lease_unlock(pawl_atomic64 *guard, uint64_t signals);
-/* As lock, but gives up if somebody seems to be stopped there, and returns this, which
- * is no set of signals: some cannot be blocked. */
+/* As lock, but returns this after a millisecond, in case the holder is stopped. It is no
+ * signal mask: some signals cannot be blocked. */
 #define LEASE_NOT_LOCKED UINT64_MAX
 uint64_t pawl_lease_lock_briefly(pawl_atomic64 *guard);
 
-/* The end of a handle's owner: poisons what it is inside. */
+/* Called when a handle's owner exits: poisons the lease it is inside. */
 void pawl_lease_exit(struct pawl_thread *self);
-/* Takes h out of *l, where it is inside, and poisons that; l may be NULL. */
+/* Poisons *l, which h is inside of, and clears h's flag; l may be NULL. */
 void pawl_lease_abandon(struct pawl_lease_handle *h, struct pawl_lease *l);
 
-/* Says what the calling thread's handle is bound to, by the mode and what the system
- * tells the thread. */
+/* Sets where the calling thread's handle reads its CPU, by the mode and by what the
+ * system supports for this thread. */
 void pawl_lease_bind(struct pawl_lease_handle *h);
 void pawl_lease_mode_forget(void);
 
 /*
- * How many forks lie between the first process and this one. What a thread was at
- * when another one forked is over in the child, where that thread is not: it is of
- * another generation.
+ * How many forks lie between the first process and this one. Work that a thread of the
+ * parent had begun at the fork will not be completed in the child; the generation tells
+ * such work from the child's own.
  */
 extern uint64_t pawl_lease_generation;
 
-/* Fork: from close to reopen nobody gets inside by the slow path. */
+/* Fork: from close to reopen no thread enters a lease by the slow path. */
 void pawl_lease_close(void);
 void pawl_lease_reopen(void);
 bool pawl_lease_closed(void);
-/* What life.c calls: before a fork, after it in the parent, and in the child. */
+/* Called by life.c: before a fork, after it in the parent, and in the child. */
 void pawl_lease_before_fork(void);
 void pawl_lease_after_fork(void);
 void pawl_lease_forked(void);
-/* In the child: whether another thread was, when it forked, inside a lease that is there. */
+/* In the child: whether at the fork another thread of the parent was inside a lease with
+ * an address in this range. */
 bool pawl_lease_stuck_in(const char *from, const char *to);
 /* The address of the lease that the calling thread is inside of, or 0. */
 uint64_t pawl_lease_inside(void);
-/* Forgets whose breaks had begun; the child of a fork is on its own. */
+/* In the child of a fork: forgets the breaks that the parent had begun. */
 void pawl_lease_forget(void);
 
 #endif /* PAWL_LEASE_LEASES_H */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What leases are bound to in this process: chosen once, at the first use.
+ * The mode of this process's leases: chosen once, at the first use.
  *
- * Order: [D] pairs with itself: who sees that it is chosen sees what. [H] pairs with
- * [B] of pawl/lease.h: the barrier, or, where the system has come to refuse that, the
- * switch from whoever ran on a CPU to us. [E] pairs with [E] of lease/lease.c: in the fenced
- * mode, where there is none, a fence that every acquire passes as well.
+ * Order: [D] pairs with itself: a thread that sees that the mode is chosen sees the mode.
+ * [H] pairs with [B] of pawl/lease.h: the barrier, or, where the system has begun to refuse
+ * it, a context switch to this thread on each CPU. [E] pairs with [E] of lease/lease.c: in
+ * the fenced mode, which has no barrier, a fence that every acquire passes, too.
  */
 #include "sleep/fences.h"
 #include "lease/leases.h"
@@ -18,8 +18,8 @@
 _Static_assert((int)LEASE_CPUS <= (int)PAWL_FENCE_CPUS, "each can be aimed at");
 _Static_assert(offsetof(struct pawl_lease_handle, slot) % 8 == 4, "see pawl_cpu_now");
 
-/* What the environment asks for: copies, of when the library was loaded, for programs
- * clear their environment, or write over it. Empty if nothing. */
+/* Settings from the environment, copied when the library is loaded: programs clear their
+ * environment, or overwrite it. Empty if unset. */
 static struct {
 	bool read;
 	char mode[32], sequences[32];
@@ -34,13 +34,13 @@ enum { MODES = sizeof(names) / sizeof(names[0]) };
 
 static struct {
 	pawl_atomic64 lock;
-	pawl_atomic64 chosen; /* not 0: the rest is there, and stays */
+	pawl_atomic64 chosen; /* not 0: the other fields are set, and do not change */
 	enum pawl_lease_mode mode;
 	unsigned ids;
-	bool by_cpu;	/* ids are CPUs */
-	bool by_word;	/* ids are what a word of the system says */
+	bool by_cpu;	/* leases are bound to CPU numbers */
+	bool by_word;	/* ids are read from a word of the rseq area */
 	bool aimed;	/* a barrier can go to one CPU */
-	bool sequences; /* barriers end restartable sequences, and there may be some */
+	bool sequences; /* restartable sequences are used, and barriers end them */
 } domain;
 
 __thread uint64_t pawl_sequence_
@@ -71,8 +71,8 @@ static bool to_be_had(enum pawl_lease_mode mode)
 	return false;
 }
 
-/* The best there is: concurrency ids only for who asks, for breaking a lease
- * that is bound to one disturbs every CPU. */
+/* The best mode that is supported. Not CID, which must be requested: breaking a lease that
+ * is bound to a concurrency id disturbs every CPU. */
 static enum pawl_lease_mode best(void)
 {
 	static const enum pawl_lease_mode ladder[] = {PAWL_LEASE_CPU, PAWL_LEASE_RDPID,
@@ -93,7 +93,7 @@ static void read_setting(const char *name, char *into, size_t size)
 		strncpy(into, value, size - 1);
 }
 
-/* Requires the lock. At load, or at a first use that comes before. */
+/* Requires the lock. Runs at load, or at a first use before that. */
 static void read_settings(void)
 {
 	if (settings.read)
@@ -133,8 +133,8 @@ static enum pawl_lease_mode wanted(void)
 }
 
 /*
- * Sequences wherever the system has them: they execute fewer instructions than the lease.
- * "no" is for comparing the two, and for stepping through in a debugger.
+ * Sequences wherever the system has them: they execute fewer instructions than a lease.
+ * "no" is for comparisons, and for single-stepping in a debugger.
  */
 static bool wants_sequences(void)
 {
@@ -212,7 +212,7 @@ unsigned pawl_lease_ids(void)
 
 void pawl_lease_bind(struct pawl_lease_handle *h)
 {
-	/* The number is at an address that is odd, in words: see pawl_cpu_now. */
+	/* The number is at an odd 32-bit word: see pawl_cpu_now. */
 	static const struct {
 		__attribute__((aligned(8))) uint32_t apart;
 		uint32_t number;
@@ -222,8 +222,8 @@ void pawl_lease_bind(struct pawl_lease_handle *h)
 	start();
 	h->fenced = domain.mode == PAWL_LEASE_FENCED;
 	h->slot = h->id % domain.ids;
-	/* NULL also for a thread that the system keeps no word for: its leases
-	 * are bound to itself alone. */
+	/* Also NULL for a thread without an rseq area: its leases are bound to the
+	 * thread only. */
 	if (domain.by_word)
 		cpu = domain.mode == PAWL_LEASE_CID ? pawl_os_cid_word()
 						    : pawl_os_cpu_word();
@@ -236,7 +236,7 @@ void pawl_lease_bind(struct pawl_lease_handle *h)
 void pawl_lease_place(const struct pawl_lease_handle *h)
 {
 	pawl_sequence_ = PAWL_NO_PLACE_;
-	/* Not a thread that is told no CPU, though others are. */
+	/* Not for a thread without an rseq area, even if other threads have one. */
 	if (domain.sequences && h->home == h->told)
 		pawl_sequence_ = pawl_address(pawl_os_cpu_word() - 1) +
 				 (domain.mode == PAWL_LEASE_CID);
@@ -275,6 +275,6 @@ bool pawl_lease_barrier_all(void)
 
 void pawl_lease_mode_forget(void)
 {
-	/* Relaxed: nobody else is there. */
+	/* Relaxed: the child has no other thread. */
 	pawl_store_relaxed(&domain.lock, 0);
 }

@@ -37,10 +37,10 @@ static void drained(void *pool)
 }
 
 /*
- * Where a slot's bits suffice, slots are where their objects are, so that neither get nor
- * put has to multiply, nor the next get to wait for that. Lists have no room for it, and
- * pools of 32 GiB and more are too large: there a slot is an object's number, and sequences,
- * which know nothing of that, are not used.
+ * If a slot's 32 bits suffice, a slot is its object's offset in units, so that get and put
+ * do not multiply, and the next get does not wait for a multiplication. The lists of ATOMIC
+ * have too few bits, and so have pools of 32 GiB and more: there a slot is an object's
+ * number, and sequences, which assume offsets, are not used.
  */
 static bool counts_units(const struct pawl_pool_plan *plan, uint64_t units)
 {

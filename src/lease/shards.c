@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The contention manager: who works where, and for how long shards live.
+ * The contention manager: which shard a thread uses, and how long shards live.
  *
- * A record stands before each shard, on lines of its own: what only slow paths
- * touch. There is one keeper at most at any time, who drains, grows and shrinks;
- * nobody waits to become it. In the child of a fork the parent's keeper is not there,
- * and memory is not that of one moment: the first to keep house in a generation puts
- * right whatever a keeper may have been at.
+ * A record precedes each shard, on lines of its own, with the fields that only slow paths
+ * access. Maintenance (drain, grow, shrink) is done by at most one thread at a time, the
+ * keeper; no thread waits to become it. In the child of a fork the parent's keeper does not
+ * exist, and memory is not a snapshot: the first keeper of a generation completes whatever
+ * the parent's may have begun.
  *
- * Order: [T] pairs with [B]: who counts a shard as used sees it so. [K] pairs with [E]:
- * a keeper sees what the last one did. [M] pairs with [N]: what came into use before a
- * look is seen to. [F] pairs with [D] of lease/handle.c: nothing is closed while a
- * process forks.
+ * Order: [T] pairs with [B]: a thread that counts a shard as used sees it so. [K] pairs with
+ * [E]: a keeper sees what the last one did. [M] pairs with [N]: a shard that came into use
+ * before a look is seen. [F] pairs with [D] of lease/handle.c: no lease is closed during a
+ * fork.
  */
 #include "lease/leases.h"
 #include "os/os.h"
@@ -23,27 +23,29 @@
 #include <string.h>
 
 enum {
-	FEW = 64,	      /* failures in a round that make no shard */
-	PATIENCE = 16,	      /* quiet rounds before half the shared shards are tried */
-	MOST_PATIENCE = 1024, /* it doubles with each trial */
+	FEW = 64,      /* fewer failures in a round do not add a shard */
+	PATIENCE = 16, /* rounds without failures before it tries half the shards */
+	MOST_PATIENCE = 1024, /* limit of the former, which doubles with each trial */
 	IDLE = 2,	      /* rounds without an operation before a shard is drained */
-	WINDOW = 64,	      /* attempts in which half the hostages are forgotten */
+	WINDOW = 64,	      /* attempts after which the hostage count is halved */
 	MOST_SHARED = 512,
-	NOBODYS = 2, /* shards in front of the first (I5) */
+	NOBODYS = 2, /* shards before the first that no thread can get (I5) */
 	MS = 1000000,
 };
 
 struct record {
 	PAWL_SEQUESTER pawl_atomic64 born; /* when it came into use */
-	uint64_t seen;			   /* keeper: the sign of life, last time */
-	uint64_t idle;			   /* keeper: rounds since it moved */
-	bool closed;			   /* keeper: the lease is drained */
+	/* For the keeper: the first word at the last round, the rounds since it changed,
+	 * and whether it has drained the lease. */
+	uint64_t seen;
+	uint64_t idle;
+	bool closed;
 
-	/* Of a home; written by the threads of its id. Relaxed throughout: they steer
-	 * a policy, or are shown. Of the first two a change may be lost. */
+	/* Policy of the shard of an id; written by the threads with this id. Relaxed
+	 * throughout: heuristics and statistics. Updates of the first two may be lost. */
 	pawl_atomic64 detour; /* entries still to go to the shared side */
-	pawl_atomic64 grave;  /* hostages of late */
-	pawl_atomic64 attempts, yields, hostages, overflows; /* to enter, slowly */
+	pawl_atomic64 grave;  /* recent hostages */
+	pawl_atomic64 attempts, yields, hostages, overflows; /* of slow enters */
 };
 
 _Static_assert(sizeof(struct record) == 128, "see PAWL_COUNTER_SHIFT");
@@ -73,10 +75,11 @@ int pawl_shards_create(struct pawl_shards *p, const struct pawl_shards_plan *pla
 	p->at_random = plan->kind == PAWL_SHARDS_RANDOM;
 	p->stride = (plan->bytes + line - 1) / line * line + sizeof(struct record);
 	p->patience = PATIENCE;
-	/* Also of ATOMIC, where sequences look in vain; only room, until it is used. */
+	/* Also for ATOMIC, whose sequences load a lease there and fail; only address space
+	 * until it is used. */
 	own = (uint64_t)p->ids * p->plan.chain;
 	if (p->at_random)
-		spread *= 4; /* so that threads miss each other */
+		spread *= 4; /* so that threads rarely choose the same */
 	while (!p->leased && more < spread && more < MOST_SHARED)
 		more *= 2;
 	p->most = more - 1;
@@ -95,7 +98,7 @@ void pawl_shards_destroy(struct pawl_shards *p)
 {
 	uint64_t i, used = pawl_shards_used(p);
 
-	/* Nobody is inside; this takes the leases out of the limbo list. */
+	/* No thread is inside; this removes the leases from the limbo list. */
 	for (i = 0; i < used; i++)
 		pawl_lease_drain(&pawl_shards_own(p, i)->lease, (uint64_t)1000 * MS);
 	pawl_os_release((char *)record_of(pawl_shards_own(p, 0)) - NOBODYS * p->stride,
@@ -109,22 +112,22 @@ uint64_t pawl_shards_used(const struct pawl_shards *p)
 
 /* Entering. */
 
-/* Relaxed: see struct record. Not a load and a store, between which a thread may stay
- * for long and then take back what others have counted. */
+/* Relaxed: see struct record. Not a load and a store: a thread that is preempted between
+ * the two would undo what other threads have counted. */
 static void count(pawl_atomic64 *word)
 {
 	pawl_fetch_add_relaxed(word, 1);
 }
 
-/* Whether the plan has spare shards, and hostages are no rarity of late. */
+/* Whether the plan has spare shards, and this shard had several hostages recently. */
 static bool wants_spare(const struct pawl_shards *p, const struct record *home)
 {
 	/* Relaxed: see struct record. */
 	return p->plan.chain > 1 && pawl_load_relaxed(&home->grave) >= 2;
 }
 
-/* The home cannot be had: a spare shard, or else NULL, and the shared side for a
- * while. */
+/* The shard of the id is not available: returns a spare shard, or NULL and sends the id's
+ * next entries to the shared side. */
 static struct pawl_shard *elsewhere(struct pawl_shards *p, struct pawl_lease_handle *h,
 				    uint64_t id, struct record *home)
 {
@@ -143,8 +146,8 @@ static struct pawl_shard *elsewhere(struct pawl_shards *p, struct pawl_lease_han
 	return NULL;
 }
 
-/* A thread died inside: the shard is what drain makes of it. Without a drain
- * nobody uses it again. */
+/* A thread exited inside: drain brings the shard into a valid state. Without a drain no
+ * thread uses it again. */
 static bool recover(struct pawl_shards *p, struct pawl_shard *s,
 		    struct pawl_lease_handle *h)
 {
@@ -159,16 +162,16 @@ static struct pawl_shard *enter(struct pawl_shards *p, struct pawl_lease_handle 
 {
 	int yields;
 
-	/* Ends: each turn but the last has yielded, and those are counted. */
+	/* Ends: every iteration but the last yields, and yields are limited. */
 	for (yields = 0;; yields++) {
-		/* Perhaps we came back on another CPU, where all is well. */
+		/* After a yield the thread may be on another CPU, with a free shard. */
 		uint64_t id = pawl_lease_id(), detour;
 		struct pawl_shard *s = pawl_shards_own(p, id);
 		struct record *home = record_of(s);
 
 		*counts = home;
-		/* Relaxed here and below: see struct record. One look, so that who is
-		 * interrupted between two does not count below 0 what others ended. */
+		/* Relaxed here and below: see struct record. Loaded once: a second load
+		 * could return 0, and the subtraction would wrap. */
 		detour = pawl_load_relaxed(&home->detour);
 		if (detour > 0) {
 			pawl_store_relaxed(&home->detour, detour - 1);
@@ -186,7 +189,7 @@ static struct pawl_shard *enter(struct pawl_shards *p, struct pawl_lease_handle 
 		case PAWL_LEASE_POISONED:
 			return recover(p, s, h) ? s : elsewhere(p, h, id, home);
 		case PAWL_LEASE_HOSTAGE:
-		case PAWL_LEASE_ELSEWHERE: /* we are, by now */
+		case PAWL_LEASE_ELSEWHERE: /* this thread has moved */
 			break;
 		}
 		if (pawl_load_relaxed(&p->frozen) != 0)
@@ -198,8 +201,8 @@ static struct pawl_shard *enter(struct pawl_shards *p, struct pawl_lease_handle 
 	}
 }
 
-/* A thread without a claim: all are while a process forks, and always where acquires
- * are fenced. */
+/* For a thread without a claim: every thread during a fork, and always in the fenced
+ * mode. */
 bool pawl_shards_begin_slow_(struct pawl_lease_handle *h)
 {
 	pawl_full_fence(); /* [E] of lease/lease.c */
@@ -209,12 +212,12 @@ bool pawl_shards_begin_slow_(struct pawl_lease_handle *h)
 	return false;
 }
 
-/* Makes the shard one of those that pawl_shards_used counts. */
+/* Raises the count of pawl_shards_used to include the shard. */
 static void note(struct pawl_shards *p, const struct pawl_shard *s)
 {
 	uint64_t index = (uint64_t)((const char *)s - p->own) / p->stride, top;
 
-	/* Relaxed: it only grows, and the swap is ordered. */
+	/* Relaxed: it only grows, and [B] orders it. */
 	while ((top = pawl_load_relaxed(&p->top)) <= index &&
 	       !pawl_cas_release(&p->top, top, index + 1)) /* [B] */
 		;
@@ -234,8 +237,8 @@ struct pawl_shard *pawl_shards_enter_slow_(struct pawl_shards *p,
 	return s;
 }
 
-/* Relaxed: changes with the lease held, and is looked at by the keeper, who then
- * takes the lease, and for statistics. */
+/* Relaxed: changes with the lease held; read by the keeper, which then takes the lease, and
+ * for statistics. */
 static bool in_use(const struct pawl_shard *s)
 {
 	return pawl_load_relaxed(&record_of(s)->born) != 0;
@@ -249,7 +252,7 @@ void pawl_shards_note_use_(struct pawl_shards *p, struct pawl_shard *s)
 		pawl_store_relaxed(&record_of(s)->born,
 				   pawl_os_now()); /* Relaxed: in_use. */
 	}
-	/* Last: if this thread ends before it, the next one notes all of it. */
+	/* Last: if this thread exits before it, the next one repeats all of this. */
 	pawl_store_relaxed(&s->used, 1); /* Relaxed: see exit. */
 }
 
@@ -259,15 +262,15 @@ void pawl_shards_exit_shared(struct pawl_shards *p, struct pawl_shard *s,
 	/* Relaxed: as in pawl_shards_exit. */
 	if (pawl_load_relaxed(&s->used) == 0)
 		pawl_shards_note_use_(p, s);
-	/* Not a spare shard's: there is no CPU of that number. */
+	/* Does nothing for a spare shard: no CPU has its number. */
 	pawl_lease_share(&s->lease, h, (uint64_t)((char *)s - p->own) / p->stride);
 	pawl_lease_release(&s->lease, h);
 }
 
-/* Keeping house. */
+/* Maintenance. */
 
-/* Ends what a keeper was at, ourselves or one whom fork left behind: only keepers
- * close leases. */
+/* Opens all leases that a keeper has closed: this one, or the parent's at a fork. Only
+ * keepers close leases. */
 static void tidy_up(struct pawl_shards *p)
 {
 	uint64_t i, used = pawl_shards_used(p);
@@ -278,21 +281,21 @@ static void tidy_up(struct pawl_shards *p)
 		pawl_lease_open(&s->lease);
 		record_of(s)->closed = false;
 	}
-	pawl_store_relaxed(&p->frozen, 0); /* Relaxed: a hint to those refused. */
+	pawl_store_relaxed(&p->frozen, 0); /* Relaxed: a hint to refused threads. */
 }
 
-/* A signal handler must not keep house while its thread does, or is inside: it
- * would wait for the thread it interrupted. */
+/* A signal handler must not do maintenance while its thread does, or is inside: it would
+ * wait for the thread it interrupted. */
 static bool may_keep(const struct pawl_lease_handle *h)
 {
-	/* Relaxed: our own thread's. */
+	/* Relaxed: our own flag. */
 	return !h->keeping && pawl_load_relaxed(&h->flag) == 0;
 }
 
-/* False: somebody else is keeper, or we should not be. */
+/* False if another thread is the keeper, or this one must not be. */
 static bool begin_keeping(struct pawl_shards *p)
 {
-	/* Relaxed: the swap orders the keeper. */
+	/* Relaxed: [K] orders the keeper. */
 	uint64_t was = pawl_load_relaxed(&p->keeper);
 	uint64_t now = 2 * pawl_lease_generation + 1;
 	struct pawl_lease_handle *h = pawl_lease_self();
@@ -315,14 +318,14 @@ static void end_keeping(struct pawl_shards *p)
 	pawl_lease_self()->keeping = false;
 }
 
-/* Relaxed: whether it moves is all we ask. A shared shard's data begins, by
- * convention, with a word that does when it is used. */
+/* The first word of a shared shard's data, which by convention changes whenever the shard
+ * is used. Relaxed: only compared with the last round's value. */
 static uint64_t first_word(const struct pawl_shard *s)
 {
 	return pawl_load_relaxed((const pawl_atomic64 *)(s + 1));
 }
 
-/* Empties shared shards; false if the process forks just now (I4). */
+/* Empties shared shards; false if a fork is under way (I4). */
 static bool drain_shared(struct pawl_shards *p, uint64_t first)
 {
 	struct pawl_lease_handle *h = pawl_lease_self();
@@ -345,7 +348,7 @@ static void age_shared(struct pawl_shard *s)
 	r->seen = now;
 }
 
-/* Relaxed: a use that crosses with this shows in the next round. */
+/* Relaxed: a concurrent use shows in the next round. */
 static void age_leased(struct pawl_shard *s, uint64_t now)
 {
 	struct record *r = record_of(s);
@@ -354,7 +357,7 @@ static void age_leased(struct pawl_shard *s, uint64_t now)
 
 	r->idle = pawl_load_relaxed(&s->used) != 0 || young ? 0 : r->idle + 1;
 	pawl_store_relaxed(&s->used, 0);
-	/* Sequences do not set it: the next one fails, and its thread comes here. */
+	/* Sequences do not set used: the next one fails, and its slow path sets it (I2). */
 	pawl_lease_unshare(&s->lease);
 }
 
@@ -364,20 +367,20 @@ static void tell_drained(const struct pawl_shards *p)
 		p->plan.drained(p->plan.owner);
 }
 
-/* Whether to drain it: if idle, or, if all, unless nobody can be inside: who comes
- * in for the first time may bring something with him before it is in use. */
+/* Whether to drain a shard: if it is idle; with `all`, if a thread may be inside. A thread
+ * that enters for the first time may put slots there before the shard is in use. */
 static bool to_drain(const struct pawl_shard *s, bool all)
 {
-	/* Relaxed: who comes in after this look comes too late. */
+	/* Relaxed: a thread that enters after this load need not be seen. */
 	bool had = (pawl_load_relaxed(&s->lease.word) & PAWL_LEASE_BINDING) != 0;
 
 	return all ? in_use(s) || had : in_use(s) && record_of(s)->idle >= IDLE;
 }
 
 /*
- * Drains the shards in use whose idle is IDLE or more, or all. All their leases are
- * broken with one barrier, and given up with another. False if a shard stays as it
- * is, for somebody is inside.
+ * Drains the shards in use whose idle is IDLE or more, or all. One barrier breaks all their
+ * leases, another gives them up. False if a shard could not be drained because a thread is
+ * inside.
  */
 static bool drain_shards(struct pawl_shards *p, bool all)
 {
@@ -402,7 +405,7 @@ static bool drain_shards(struct pawl_shards *p, bool all)
 
 		if (!to_drain(s, all))
 			continue;
-		/* Most are free by now; a lease that was in limbo before us is not. */
+		/* Most are free by now; one that was in LIMBO before may not be. */
 		result = pawl_lease_seize(&s->lease, h);
 		if (result == PAWL_LEASE_OK)
 			p->plan.drain(s, p->plan.owner);
@@ -410,11 +413,11 @@ static bool drain_shards(struct pawl_shards *p, bool all)
 			every = false;
 			continue;
 		}
-		/* Relaxed, both: with the lease held (I2); and used is 0 before it is not
-		 * in use, should this thread end in between. */
+		/* Relaxed, both: with the lease held (I2). used first: if this thread exits in
+		 * between, the shard still counts as in use. */
 		pawl_store_relaxed(&s->used, 0);
 		pawl_store_relaxed(&record_of(s)->born, 0);
-		pawl_lease_break(&s->lease); /* not ours to keep */
+		pawl_lease_break(&s->lease); /* the keeper does not keep it */
 		pawl_lease_release(&s->lease, h);
 	}
 	pawl_lease_poll();
@@ -434,10 +437,9 @@ static void maintain_leased(struct pawl_shards *p)
 }
 
 /*
- * Halves the number of shared shards if the upper half is not used, or, on trial,
- * if there have been no failures to speak of for long; the next trial is after
- * twice as long. Relaxed throughout: counts, and a mask that is right whatever
- * it is.
+ * Halves the number of shared shards if the upper half is not used; or, as a trial, after
+ * `patience` rounds with few failures; the next trial is after twice as many. Relaxed
+ * throughout: counts, and a mask of which any value is valid.
  */
 static void maintain_shared(struct pawl_shards *p)
 {
@@ -461,8 +463,8 @@ static void maintain_shared(struct pawl_shards *p)
 	else if (p->patience < MOST_PATIENCE)
 		p->patience *= 2;
 	pawl_store_relaxed(&p->mask, half);
-	/* What stragglers leave there is drained next time, or found when the
-	 * shard is in use again. */
+	/* What late threads leave there is drained next time, or found when the shard is
+	 * in use again. */
 	if (p->plan.drain != NULL)
 		drain_shared(p, half + 1);
 	tell_drained(p);
@@ -481,8 +483,8 @@ void pawl_shards_maintain(struct pawl_shards *p)
 
 void pawl_shards_tick(struct pawl_shards *p)
 {
-	/* Relaxed, here and below: whoever moves it does the round, and [K] orders
-	 * rounds. */
+	/* Relaxed, here and below: the thread that changes it does the round, and [K]
+	 * orders rounds. */
 	uint64_t now = pawl_os_now(), due = pawl_load_relaxed(&p->due);
 
 	if (now >= due &&
@@ -532,7 +534,7 @@ static bool close_all(struct pawl_shards *p, uint64_t until)
 		if (!record_of(pawl_shards_own(p, i))->closed)
 			pawl_lease_break(&pawl_shards_own(p, i)->lease);
 	pawl_lease_poll();
-	/* Not while a process forks: in the child, p->top counts what is closed. */
+	/* Not during a fork: p->top of the child must count every closed shard. */
 	pawl_light_fence(); /* [F] */
 	for (i = 0; i < used && !pawl_lease_closed(); i++) {
 		struct pawl_shard *s = pawl_shards_own(p, i);
@@ -557,16 +559,16 @@ bool pawl_shards_frozen(struct pawl_shards *p, uint64_t ns, void (*look)(void *a
 
 	if (!begin_keeping(p))
 		return false;
-	pawl_store_relaxed(&p->frozen, 1); /* Relaxed: a hint to those refused. */
+	pawl_store_relaxed(&p->frozen, 1); /* Relaxed: a hint to refused threads. */
 	do {
-		/* A shard that came into use before the look ended, by the clock of
-		 * anybody who could tell, shows in births. */
+		/* A shard whose first use happens before the end of the look shows in
+		 * births. */
 		births = pawl_load_acquire(&p->births); /* [M] */
 		closed = close_all(p, until);
 		if (closed)
 			look(argument);
-		/* Relaxed: whose work a look has seen, by acquires, his shard's birth is
-		 * seen here; and a change makes for another turn. */
+		/* Relaxed: if the look has seen a thread's work, by its acquires, this sees
+		 * its shard's birth; a change leads to another turn. */
 	} while (closed && pawl_load_relaxed(&p->births) != births);
 	tidy_up(p);
 	end_keeping(p);

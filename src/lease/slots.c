@@ -2,12 +2,12 @@
 /*
  * The slow paths of slots.h: between shards and depot.
  *
- * Order: [L] pairs with [G] and [S] of lease/depot.c: who finds the depot empty sees the
- * shards in use that its last slots have gone to, or those inside who took them; of
- * lists, that a batch has begun. [B] pairs with [L]: who counts a batch as arrived sees the
- * list that it went to. [P] pairs with [G]: who gets a slot from a list sees what its last
- * holder did. All changes of a head are read-modify-writes, so [G] pairs with every [P]
- * before it.
+ * Order: [L] pairs with [G] and [S] of lease/depot.c: a thread that finds the depot empty
+ * sees the shards in use that its last slots have gone to, or the threads inside that took
+ * them; for lists, that a batch has begun. [B] pairs with [L]: a thread that counts a batch
+ * as arrived sees the list that it went to. [P] pairs with [G]: a thread that gets a slot
+ * from a list sees what its last holder did. All changes of a head are read-modify-writes,
+ * so [G] pairs with every [P] before it.
  */
 #include "lease/depot.h"
 #include "lease/heirs.h"
@@ -20,9 +20,9 @@
 #include <string.h>
 
 /*
- * Whether shards and depot may be of different moments: the child of a fork has the
- * memory of others who were moving slots as it was here and there. Of a slot that
- * seems to be in two places, both are right: nobody has it here.
+ * Whether shards and depot may be inconsistent with each other: true in the child of a
+ * fork, which copied its pages at different moments while other threads moved slots. A
+ * slot may then be in two places; no thread of the child holds it.
  */
 static bool torn(void)
 {
@@ -46,12 +46,11 @@ static void drain(struct pawl_shard *shard, void *owner)
 		uint64_t top;
 
 		do
-			head = pawl_load_relaxed(
-				&s->state);		  /* Relaxed: the swap checks. */
-		while (!pawl_cas_acquire(&s->state, head, /* [G] */
+			head = pawl_load_relaxed(&s->state); /* Relaxed: [G] checks it. */
+		while (!pawl_cas_acquire(&s->state, head,    /* [G] */
 					 (head | (PAWL_SLOTS_TAG - 1)) + 1));
 		pawl_note_acquired(&s->state);
-		/* Relaxed: the list is ours now. */
+		/* Relaxed: no other thread has the list now. */
 		for (top = head & PAWL_SLOTS_TOP; top != 0;
 		     top = pawl_load_relaxed(&a->links[top - 1]))
 			slots[n++] = (uint32_t)(top - 1);
@@ -111,10 +110,11 @@ void pawl_slots_destroy(struct pawl_slots *a)
 }
 
 /*
- * What others make while the process forks may be in some pages of the child, and not in
- * others: it is taken back there. Nobody is inside any more, but who is stuck; others
- * make one slot at a time, and put the rest of a word into the depot at once. A thread may
- * be stopped there, or be this one, in whose signal handler we are: so the clock.
+ * Words that other threads make during the fork may be in some pages of the child and not
+ * in others, so the child resets them to `fresh`. Every thread has left its critical
+ * section, except stalled ones; threads outside make one slot, and put the rest of its word
+ * into the depot at once. Such a thread may be stopped there, or be the one that this
+ * signal handler interrupted: hence the time limit.
  */
 void pawl_slots_bequeath(struct pawl_slots *a, uint64_t until)
 {
@@ -123,10 +123,11 @@ void pawl_slots_bequeath(struct pawl_slots *a, uint64_t until)
 }
 
 /*
- * Of the child's memory, pages may be of different moments: what somebody inside was
- * moving may be in two places. Nobody has it here, so all that is in shards goes to the
- * depot, where that is one place, before anybody gets anything: also of shards that are
- * not counted as used yet, by this page. Lists may lead anywhere: what was there is lost.
+ * The child's pages were copied at different moments, so slots that a thread inside was
+ * moving may be in two places. No thread of the child holds them: all slots in shards go to
+ * the depot, a bitmap with one place for each, before any is allocated. Also those of shards
+ * that are not counted as used yet in the page copied. Lists may have wrong links: their
+ * slots are lost.
  */
 static void empty_shards(struct pawl_slots *a)
 {
@@ -138,8 +139,8 @@ static void empty_shards(struct pawl_slots *a)
 		struct pawl_slots_shard *s = (struct pawl_slots_shard *)pawl_shards_own(
 			p, i);
 
-		/* Not ours, where a signal handler has forked. Relaxed, here and below:
-		 * nobody else is there. */
+		/* Not the shard that this thread is inside, if a signal handler forked.
+		 * Relaxed, here and below: the child has no other thread. */
 		if (inside != pawl_address(&s->base.lease) &&
 		    pawl_load_relaxed(&s->state) != 0)
 			drain(&s->base, a);
@@ -152,7 +153,7 @@ static void empty_shards(struct pawl_slots *a)
 		pawl_store_relaxed(state,
 				   (pawl_load_relaxed(state) | (PAWL_SLOTS_TAG - 1)) + 1);
 	}
-	/* Nor is any batch on its way, but ours. */
+	/* No batch is being moved, except perhaps our own. */
 	if (inside != pawl_address(p->shared))
 		/* Relaxed, both: likewise. */
 		pawl_store_relaxed(&pawl_heir_of(a)->ended,
@@ -180,8 +181,8 @@ void pawl_slots_inherit(struct pawl_slots *a)
 }
 
 /*
- * Keeps others from trimming. A thread that was at it when it ended, or when another
- * one forked, has left word of what it had taken.
+ * Takes the lease of a trim. If the last trim's thread exited during it, or another thread
+ * forked then, puts back the words that it had taken.
  */
 static enum pawl_lease_result begin_trim(struct pawl_slots *a,
 					 struct pawl_lease_handle *h)
@@ -197,8 +198,8 @@ static enum pawl_lease_result begin_trim(struct pawl_slots *a,
 	return PAWL_LEASE_OK;
 }
 
-/* Takes from the depot; *sure becomes false if somebody has taken slots from it to trim
- * them. */
+/* Takes slots from the depot; *sure becomes false if another thread has taken slots from
+ * it to trim them. */
 static size_t take_untrimmed(struct pawl_slots *a, uint32_t *slots, size_t n, bool *sure)
 {
 	struct pawl_lease_handle *h = pawl_lease_self();
@@ -211,11 +212,11 @@ static size_t take_untrimmed(struct pawl_slots *a, uint32_t *slots, size_t n, bo
 	return taken;
 }
 
-/* A thread that was off the CPU for all its patience must not take that for others'
- * time: so often it looks, at least. */
+/* Turns that yield; and the least number of turns. A thread that was off the CPU until its
+ * time was over has not given the others any. */
 enum { YIELDS = 16, LOOKS = 64 };
 
-/* Lets others go on: at first by a yield, then for a millisecond. */
+/* Lets other threads run: by a yield in the first turns, then by a sleep of 1 ms. */
 static void pause(unsigned turn)
 {
 	const uint64_t ms = 1000000;
@@ -231,9 +232,10 @@ static void pause(unsigned turn)
 }
 
 /*
- * The depot is empty: takes what is in shards. If somebody may have slots that he does
- * not keep (he is inside a shard, trims, or came first to what we drained), looks
- * again, for a bounded time; and not if that somebody is who this handler interrupted.
+ * The depot is empty: drains the shards and takes from there. Retries, for a bounded time,
+ * while another thread may have slots that it is about to put back (it is inside a shard,
+ * trims, or took first what we drained); but not if this is a signal handler and that
+ * thread the one it interrupted.
  */
 static size_t take_from_shards(struct pawl_slots *a, uint32_t *slots, size_t n)
 {
@@ -241,14 +243,15 @@ static size_t take_from_shards(struct pawl_slots *a, uint32_t *slots, size_t n)
 	unsigned turn;
 
 	for (turn = 0;; turn++) {
-		/* Before the look: what came back in time is found by the last one,
-		 * however long this thread is off the CPU in between. */
+		/* Before the search: the last turn finds all slots that came back in
+		 * time, however long this thread is off the CPU in between. */
 		bool last = turn >= LOOKS && pawl_os_now() >= until;
-		/* Relaxed, here and below: whether we drained some ourselves; of
-		 * others, a hint. */
+		/* Relaxed, here and below: exact for what this thread drains; for other
+		 * threads, a hint. */
 		uint64_t moved = pawl_load_relaxed(&a->moved);
-		/* Before the shards and the depot: who completes it later shows where his
-		 * slots are. In the child of a fork nobody may be left to complete it. */
+		/* Before the shards and the depot: a thread that completes a word later
+		 * shows where its slots are. In the child of a fork the thread that should
+		 * complete one may not exist. */
 		uint64_t made;
 		bool sure = pawl_depot_complete(a, &made) || torn();
 		uint64_t ended = pawl_load_relaxed(&pawl_heir_of(a)->ended); /* [L] */
@@ -260,7 +263,7 @@ static size_t take_from_shards(struct pawl_slots *a, uint32_t *slots, size_t n)
 		if (torn())
 			pawl_depot_mend(a);
 		taken = take_untrimmed(a, slots, n, &sure);
-		/* Relaxed: who emptied the depot had begun before [L]. */
+		/* Relaxed: a thread that emptied the depot had begun before [L]. */
 		sure &= pawl_load_relaxed(&pawl_heir_of(a)->begun) == ended;
 		sure &= error == 0 && pawl_load_relaxed(&a->moved) == moved;
 		if (taken > 0 || sure || error == EDEADLK || last)
@@ -274,8 +277,8 @@ static struct pawl_slots_shard *shared(struct pawl_slots *a)
 	return (struct pawl_slots_shard *)pawl_shards_shared(&a->shards);
 }
 
-/* One compare-and-swap on a shared shard's list; false if it is empty, or there is no
- * working on lists now. */
+/* Pops a slot from a shared shard's list; false if it is empty, or if lists must not be
+ * changed now (see pawl_shards_begin). */
 static bool pop(struct pawl_slots *a, uint32_t *slot)
 {
 	struct pawl_lease_handle *h = pawl_lease_self();
@@ -290,7 +293,8 @@ static bool pop(struct pawl_slots *a, uint32_t *slot)
 			return false;
 		}
 		*slot = (uint32_t)(top - 1);
-		/* Relaxed: [G] shows it, if the swap succeeds; else it is not used. */
+		/* Relaxed: if the compare-and-swap succeeds, [G] has ordered it; else it is
+		 * not used. */
 		below = pawl_load_relaxed(&a->links[*slot]);
 		/* Relaxed: every head has a tag of its own, so [G] has read this one. */
 		if (pawl_cas_relaxed(
@@ -307,7 +311,7 @@ static bool pop(struct pawl_slots *a, uint32_t *slot)
 	return false;
 }
 
-/* As pop; false if the list is as long as may be. */
+/* Pushes a slot; false if the list is full, or as in pop. */
 static bool push(struct pawl_slots *a, uint32_t slot)
 {
 	struct pawl_lease_handle *h = pawl_lease_self();
@@ -336,7 +340,7 @@ static bool push(struct pawl_slots *a, uint32_t slot)
 	return false;
 }
 
-/* Makes n slots, which are ours, one list, and puts that in front of a shard's. */
+/* Links n slots of the caller into a list, and pushes that on a shared shard's list. */
 static void push_all(struct pawl_slots *a, const uint32_t *slots, size_t n)
 {
 	struct pawl_slots_shard *s = shared(a);
@@ -360,7 +364,7 @@ static void push_all(struct pawl_slots *a, const uint32_t *slots, size_t n)
 			(slots[0] + 1u)));
 }
 
-/* A slot for the caller, and more for a list. */
+/* Takes a batch from the depot: one slot for the caller, the rest for a list. */
 static size_t take_for_list(struct pawl_slots *a, uint32_t *slots)
 {
 	struct pawl_heir *heir = pawl_heir_of(a);
@@ -368,7 +372,7 @@ static size_t take_for_list(struct pawl_slots *a, uint32_t *slots)
 
 	if (!pawl_depot_any(a))
 		return 0;
-	/* Relaxed: [G] of lease/depot.c shows it to who misses what we take. */
+	/* Relaxed: [G] of lease/depot.c shows it to a thread that misses what we take. */
 	pawl_fetch_add_relaxed(&heir->begun, 1);
 	n = pawl_depot_take(a, slots, PAWL_SLOTS_BATCH);
 	if (n > 1)
@@ -403,10 +407,11 @@ static uint32_t get_slowly(struct pawl_slots *a, struct pawl_slots_shard *s,
 	if (s != NULL) {
 		size_t i;
 
-		/* Before slots come in for which others look. Relaxed: as in exit. */
+		/* Before slots arrive that other threads may search for. Relaxed: as in
+		 * pawl_shards_exit. */
 		if (pawl_load_relaxed(&s->base.used) == 0)
 			pawl_shards_note_use_(&a->shards, &s->base);
-		/* Inside, so that a fork waits until all have arrived. */
+		/* With the lease held, so that a fork waits until all slots have arrived. */
 		n = pawl_depot_take(a, slots, PAWL_SLOTS_BATCH);
 		for (i = 1; i < n; i++)
 			s->slot[i - 1] = slots[n - i];		  /* the lowest on top */
@@ -494,7 +499,7 @@ static size_t smaller(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* What the shard at hand has; it may be less than asked for. */
+/* Takes slots from this CPU's shard, or the lists; may get fewer than n. */
 static size_t get_some(struct pawl_slots *a, uint32_t *slots, size_t n)
 {
 	struct pawl_lease_handle *h = pawl_lease_self();
@@ -557,13 +562,13 @@ void pawl_slots_each_idle(struct pawl_slots *a,
 			  void (*idle)(uint64_t first, uint64_t slots, void *argument),
 			  void *argument)
 {
-	const uint64_t most = 64; /* words out of reach for others at a time */
+	const uint64_t most = 64; /* words that are taken at a time */
 	struct pawl_lease_handle *h = pawl_lease_self();
 	uint64_t first, end, i;
 	/* Relaxed: words that are made meanwhile are not idle. */
 	uint64_t words = pawl_load_relaxed(&a->fresh);
 
-	/* Inside, each time, so that a fork waits until all are back. */
+	/* With the lease held for each run, so that a fork waits until all are back. */
 	for (first = 0; first < words && begin_trim(a, h) == PAWL_LEASE_OK;
 	     first = end + 1) {
 		a->trim_first = a->trim_end = first;
@@ -580,6 +585,6 @@ void pawl_slots_each_idle(struct pawl_slots *a,
 		}
 		pawl_lease_release(&a->trim, h);
 		if (end - first == most)
-			end--; /* stopped for no reason of the word's */
+			end--; /* the word at `end` was not tried yet */
 	}
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What leases count: each thread in its handle, and a sum for who asks. */
+/* Statistics of leases: each thread counts in its handle, get_stats adds them up. */
 #include "lease/leases.h"
 #include "sleep/fences.h"
 
 void pawl_lease_count(struct pawl_lease_handle *h, enum lease_count what)
 {
-	/* Relaxed: only its owner counts, and who reads wants no order. */
+	/* Relaxed: only its owner counts, and readers need no order. */
 	pawl_store_relaxed(&h->counts[what], pawl_load_relaxed(&h->counts[what]) + 1);
 }
 
