@@ -219,6 +219,13 @@ bool pawl_os_barrier_cpu(unsigned cpu)
 	return sim_heavy_fence_cpu(cpu);
 }
 
+unsigned (*sim_priority)(void);
+
+unsigned pawl_os_priority(void)
+{
+	return sim_priority != NULL ? sim_priority() : 0;
+}
+
 void (*sim_yield)(void);
 
 void pawl_os_yield(void)

@@ -41,6 +41,8 @@ extern bool sim_sequences;
 /* What the clock shows, to the caller; NULL: always 0. */
 extern uint64_t (*sim_clock)(void);
 extern bool sim_no_memory; /* for pawl_os_reserve */
+/* The caller's real-time priority; NULL: 0. */
+extern unsigned (*sim_priority)(void);
 /* What a yield does; NULL: nothing. */
 extern void (*sim_yield)(void);
 

@@ -11,9 +11,9 @@
  *            ready for use.
  *
  * State (waiters): how many threads wait in the parking table under this
- * address. A signal selects the newest waiter, or the oldest if that has waited for
- * long. If the waiter sleeps and the signaller holds its mutex, the signal requeues it
- * at the end of the mutex's queue. So a broadcast under the mutex wakes at most one
+ * address. A signal selects the waiter with the highest real-time priority; if none has
+ * one, the newest, or the oldest if that has waited for long. If the waiter sleeps and
+ * the signaller holds its mutex, the signal requeues it for the mutex. So a broadcast under the mutex wakes at most one
  * thread, and the others wake as they get the mutex.
  *
  *   I1  A waiter is in the table, and counted, before it releases the mutex: a

@@ -9,6 +9,8 @@
 
 #include <pawl/runtime.h>
 
+#include <sim/runtime.h>
+
 /* So many neighbours are not all in one bucket. */
 enum { PLACES = 8 };
 
@@ -223,6 +225,67 @@ static void in_a_row_asleep_thread(void *argument, int thread)
 	two_wait(thread, signal_twice, true);
 }
 
+/* urgent, urgent-all: two wait until all sleep, the first with the higher priority: it gets
+ * the first of two signals, and its mutex first after a broadcast. */
+OUTSIDE static unsigned first_is_urgent(void)
+{
+	return explore_thread() == 1 ? 2 : 1;
+}
+
+OUTSIDE static void set_priorities(void)
+{
+	sim_priority = first_is_urgent;
+}
+
+static void set_up_urgent(void *argument)
+{
+	set_up(argument);
+	set_priorities();
+}
+
+static void await_in_order(int thread)
+{
+	pawl_mutex_lock(&state->mutex);
+	while (state->ready == 0)
+		pawl_cond_wait(cond, &state->mutex);
+	state->ready--;
+	if (state->served++ != (uint64_t)thread - 1)
+		explore_fail(VERDICT_ASSERTION, "the lower priority was served first");
+	pawl_mutex_unlock(&state->mutex);
+}
+
+static void urgent_waits(int thread, uint64_t each, void (*tell)(struct pawl_cond *))
+{
+	uint64_t told;
+
+	if (thread == 2)
+		sim_await(SIM_AWAIT_NE, &cond->waiters.raw, 0, 0, SIM_RELAXED);
+	if (thread > 0) {
+		await_in_order(thread);
+		return;
+	}
+	sim_await(SIM_AWAIT_EQ, &cond->waiters.raw, 2, 0, SIM_RELAXED);
+	for (told = 0; told < 2; told += each) {
+		explore_await_quiet();
+		pawl_mutex_lock(&state->mutex);
+		state->ready += each;
+		tell(cond);
+		pawl_mutex_unlock(&state->mutex);
+	}
+}
+
+static void urgent_thread(void *argument, int thread)
+{
+	(void)argument;
+	urgent_waits(thread, 1, pawl_cond_signal);
+}
+
+static void urgent_all_thread(void *argument, int thread)
+{
+	(void)argument;
+	urgent_waits(thread, 2, pawl_cond_broadcast);
+}
+
 /*
  * both, in-a-row: the same two in all their ways, for the core checker.
  */
@@ -399,6 +462,10 @@ const struct scenario cond_scenarios[] = {
 	{"in-a-row-asleep", "in-a-row-graphs, and they sleep before they are told", 3, 3,
 	 1, 1, always, passes, set_up, in_a_row_asleep_thread, are_served,
 	 .takes_minutes = true, .sleep_sees = true},
+	{"urgent", "two of different priorities wait, one signals twice", 3, 3, 1, 1,
+	 always, passes, set_up_urgent, urgent_thread, are_served},
+	{"urgent-all", "the same, one broadcasts", 3, 3, 1, 1, always, passes,
+	 set_up_urgent, urgent_all_thread, are_served},
 	{"withdraw", "one gives up a wait without a mutex, one signals", 2, 2, 1, 1,
 	 always, passes, set_up, withdraw_thread, none_counted, 0, false, false},
 	{.name = NULL},

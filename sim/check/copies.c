@@ -21,7 +21,7 @@
 #define sim_bucket_lock	    second_bucket_lock
 #define sim_bucket_unlock   second_bucket_unlock
 #define sim_bucket_find	    second_bucket_find
-#define sim_bucket_append   second_bucket_append
+#define sim_bucket_enqueue  second_bucket_enqueue
 #define sim_bucket_remove   second_bucket_remove
 #define sim_may_be_parked   second_may_be_parked
 #define sim_sleeper_count   second_sleeper_count

@@ -139,7 +139,7 @@ static void crowd_bucket(void)
 	struct pawl_sleeper other = {.address = neighbour_of(&scene->word)};
 	struct pawl_bucket *bucket = pawl_bucket_lock(other.address);
 
-	pawl_bucket_append(bucket, &other);
+	pawl_bucket_enqueue(bucket, &other);
 	pawl_bucket_unlock(bucket);
 	bucket = pawl_bucket_lock(other.address);
 	pawl_bucket_remove(bucket, &other);
@@ -199,7 +199,8 @@ static void expect(bool truth, const char *what)
 		explore_fail(VERDICT_ASSERTION, "%s", what);
 }
 
-/* The queue of an address has these sleepers, in this order and in order of arrival. */
+/* The queue of an address has these sleepers, in this order: by priority, and in order of
+ * arrival. */
 static void expect_queue(struct pawl_bucket *bucket, const volatile void *address,
 			 struct pawl_sleeper *const *them, int count)
 {
@@ -210,7 +211,8 @@ static void expect_queue(struct pawl_bucket *bucket, const volatile void *addres
 		expect(sleeper == them[i], "another sleeper is in its place");
 		expect(sleeper->previous == (i > 0 ? them[i - 1] : NULL),
 		       "another sleeper is before it");
-		expect(i == 0 || sleeper->arrival > them[i - 1]->arrival,
+		expect(i == 0 || sleeper->priority < them[i - 1]->priority ||
+			       sleeper->arrival > them[i - 1]->arrival,
 		       "it came after the one behind it");
 	}
 	expect(sleeper == NULL, "the queue is longer");
@@ -231,19 +233,53 @@ static void queues_thread(void *argument, int thread)
 		s[i].address = address;
 	bucket = pawl_bucket_lock(address);
 	for (i = 0; i < QUEUED - 1; i++)
-		pawl_bucket_append(bucket, &s[i]);
+		pawl_bucket_enqueue(bucket, &s[i]);
 	expect_queue(bucket, address, (struct pawl_sleeper *[]){&s[0], &s[1], &s[2]}, 3);
 	pawl_bucket_unlock(bucket);
 
 	expect(pawl_may_be_parked(address), "queued, and not to be found");
 	bucket = pawl_bucket_lock(address);
 	pawl_bucket_remove(bucket, &s[thread == 0 ? 0 : 2]); /* the first, or the last */
-	pawl_bucket_append(bucket, &s[3]);
+	pawl_bucket_enqueue(bucket, &s[3]);
 	pawl_bucket_remove(bucket,
 			   &s[thread == 0 ? 2 : 0]); /* in the middle, or the first */
 	expect_queue(bucket, address, (struct pawl_sleeper *[]){&s[1], &s[3]}, 2);
 	pawl_bucket_remove(bucket, &s[1]);
 	pawl_bucket_remove(bucket, &s[3]);
+	expect_queue(bucket, address, NULL, 0);
+	pawl_bucket_unlock(bucket);
+}
+
+/* priorities: the same of sleepers that do not come in the order of their priorities. */
+static void priorities_thread(void *argument, int thread)
+{
+	static const unsigned priorities[QUEUED] = {1, 3, 1, 2};
+	const pawl_atomic64 *address = thread == 0 ? &scene->word
+						   : neighbour_of(&scene->word);
+	struct pawl_sleeper *s = scene->sleepers[thread];
+	struct pawl_bucket *bucket;
+	int i;
+
+	(void)argument;
+	bucket = pawl_bucket_lock(address);
+	for (i = 0; i < QUEUED; i++) {
+		s[i].address = address;
+		s[i].priority = priorities[i];
+		pawl_bucket_enqueue(bucket, &s[i]);
+	}
+	pawl_bucket_unlock(bucket);
+
+	bucket = pawl_bucket_lock(address);
+	expect_queue(bucket, address,
+		     (struct pawl_sleeper *[]){&s[1], &s[3], &s[0], &s[2]}, QUEUED);
+	pawl_bucket_remove(bucket, &s[1]);
+	pawl_bucket_remove(bucket, &s[2]);
+	expect_queue(bucket, address, (struct pawl_sleeper *[]){&s[3], &s[0]}, 2);
+	pawl_bucket_remove(bucket, &s[3]);
+	pawl_bucket_enqueue(bucket, &s[1]);
+	expect_queue(bucket, address, (struct pawl_sleeper *[]){&s[1], &s[0]}, 2);
+	pawl_bucket_remove(bucket, &s[1]);
+	pawl_bucket_remove(bucket, &s[0]);
 	expect_queue(bucket, address, NULL, 0);
 	pawl_bucket_unlock(bucket);
 }
@@ -268,5 +304,7 @@ const struct scenario park_scenarios[] = {
 	 first_use_set_up, first_use_thread, NULL},
 	{"queues", "queues change while the table grows", 2, 2, 1, 1, always, passes,
 	 grows_set_up, queues_thread, NULL},
+	{"priorities", "sleepers of other priorities queue while the table grows", 2, 2,
+	 1, 1, always, passes, grows_set_up, priorities_thread, NULL},
 	{.name = NULL},
 };

@@ -131,6 +131,7 @@ void scenario_check(const struct scenario *scenario, const struct lock_type *typ
 	sim_refuses = NULL;
 	sim_clock = NULL;
 	sim_yield = NULL;
+	sim_priority = NULL;
 	scenario_type = type;
 	catch_crashes();
 	seen = 0;

@@ -312,6 +312,24 @@ bool pawl_os_is_mapped(const volatile void *address)
 	return !refused;
 }
 
+unsigned pawl_os_priority(void)
+{
+	enum { ABOVE_ALL = 100 };
+	struct sched_param parameters = {.sched_priority = 0};
+	int saved = errno;
+	/* The system calls: musl's functions of these names refuse. */
+	long policy = syscall(SYS_sched_getscheduler, 0);
+
+	if (policy >= 0)
+		policy &= ~SCHED_RESET_ON_FORK;
+	if (policy == SCHED_FIFO || policy == SCHED_RR)
+		syscall(SYS_sched_getparam, 0, &parameters);
+	else if (policy == SCHED_DEADLINE)
+		parameters.sched_priority = ABOVE_ALL;
+	errno = saved;
+	return (unsigned)parameters.sched_priority;
+}
+
 void pawl_os_yield(void)
 {
 	sched_yield();

@@ -96,6 +96,10 @@ void pawl_os_restore_signals(uint64_t blocked);
 /* Whether these eight bytes can be read. A system call says so, and no signal. */
 bool pawl_os_is_mapped(const volatile void *address);
 
+/* The calling thread's real-time priority: 1 to 99 under SCHED_FIFO and SCHED_RR, more than
+ * these under SCHED_DEADLINE; 0 under any other policy. A system call. */
+unsigned pawl_os_priority(void);
+
 /* Lets another thread have this CPU, if one waits for it. */
 void pawl_os_yield(void);
 

@@ -173,7 +173,7 @@ static bool sleep_cancellably(struct wait *w, const struct pawl_deadline *deadli
 	pawl_critical_leave();
 	stats_in_cond = true;
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
-	woken = pawl_cond_sleep(&w->me, deadline);
+	woken = pawl_sleep(&w->me, deadline);
 	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
 	stats_in_cond = false;
 	w->handler = NULL;
@@ -196,6 +196,7 @@ static int wait_on_record(struct wait *w, const struct cond *c,
 	}
 	if (unlikely(profile_on))
 		profile_wait(c, PROFILE_COND, 0, w->site);
+	pawl_cond_poll(w->plain, &w->me);
 	w->woken = sleep_cancellably(w, deadline) ||
 		   !pawl_cond_withdraw(w->plain, &w->me);
 	if (unlikely(profile_on))

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Programs that put themselves behind a filter of system calls, as browsers do. The
- * filter was written for a program that never calls membarrier, and may end the
- * process at the first one; nobody can ask beforehand. So from the moment that a
- * filter is about to come, no more are made: to the runtime that looks like a
- * system that has come to refuse them, and wakers pass full fences instead.
+ * filter was written for a program that never calls membarrier or sched_getscheduler, and may
+ * end the process at the first one; nobody can ask beforehand. So from the moment that a
+ * filter is about to come, no more are made: to the runtime that looks like a system that has
+ * come to refuse them. Wakers pass full fences instead, and threads have no priorities.
  *
- * Order: [B] pairs with [F]: who begins a barrier and who renounces them do not both
- * miss the other. [A] pairs with [E]: the barriers that were under way are over.
+ * Order: [B] pairs with [F]: a thread that begins a call and one that renounces them do not
+ * both miss the other. [A] pairs with [E]: the calls that were under way are over.
  */
 #define _GNU_SOURCE
 #include "preload/preload.h"
@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 static pawl_atomic64 renounced;
-static pawl_atomic64 inside; /* threads that may be calling it now */
+static pawl_atomic64 inside; /* threads that may be in such a call now */
 
 bool barrier_begin(void)
 {

@@ -204,7 +204,7 @@ static int other_take_until(struct mutex *m, const struct pawl_deadline *deadlin
 		return 0;
 	pawl_fetch_add_relaxed(&timed_waiters, 1); /* Relaxed: a hint */
 	bucket = pawl_bucket_lock(timed_address(m));
-	pawl_bucket_append(bucket, &me);
+	pawl_bucket_enqueue(bucket, &me);
 	pawl_bucket_unlock(bucket);
 	do {
 		struct pawl_deadline soon;

@@ -217,7 +217,8 @@ const struct glibc *glibc(void);
  * nothing. Never allocates, locks nothing, and has no error to leave behind. */
 void *symbol_after_us(const char *name);
 
-/* filter.c: around a membarrier, which may not be begun if it says false. */
+/* filter.c: around membarrier and sched_getscheduler, which may not be begun if it says
+ * false. */
 bool barrier_begin(void);
 void barrier_end(void);
 void barrier_forked(void);

@@ -162,6 +162,8 @@ void __real_pawl_os_wake(const pawl_atomic64 *word);
 void __wrap_pawl_os_wake(const pawl_atomic64 *word);
 bool __real_pawl_os_barrier(void);
 bool __wrap_pawl_os_barrier(void);
+unsigned __real_pawl_os_priority(void);
+unsigned __wrap_pawl_os_priority(void);
 
 /*
  * Counts what this thread asked of the system. One that has no record yet is on
@@ -208,6 +210,17 @@ bool __wrap_pawl_os_barrier(void)
 	passed = __real_pawl_os_barrier();
 	barrier_end();
 	return passed;
+}
+
+unsigned __wrap_pawl_os_priority(void)
+{
+	unsigned priority;
+
+	if (!barrier_begin())
+		return 0;
+	priority = __real_pawl_os_priority();
+	barrier_end();
+	return priority;
 }
 
 /* The report. */

@@ -235,51 +235,82 @@ static bool is_crowded(const struct pawl_bucket *bucket)
 	return count > PAWL_PARK_CROWD;
 }
 
-void pawl_bucket_append(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper)
+/* The sleeper in this queue that a new one of this priority comes behind; NULL: none. */
+static struct pawl_sleeper *predecessor(struct pawl_sleeper *first, unsigned priority)
 {
-	struct pawl_sleeper *first = pawl_bucket_find(bucket, sleeper->address);
+	struct pawl_sleeper *sleeper = first->last;
 
-	sleeper->arrival = ++bucket->arrivals;
-	sleeper->next = NULL;
-	if (first != NULL) {
-		sleeper->previous = first->last;
-		first->last->next = sleeper;
-		first->last = sleeper;
-		return;
-	}
-	sleeper->previous = NULL;
-	sleeper->last = sleeper;
-	add_queue(load_table(), bucket, sleeper);
-	bucket->crowded = is_crowded(bucket);
+	if (sleeper->priority >= priority)
+		return sleeper;
+	for (sleeper = first; sleeper->priority >= priority;)
+		sleeper = sleeper->next;
+	return sleeper->previous;
 }
 
-/* Puts the second of a queue in the place of the first, or takes the queue away. */
-static void replace_first(struct pawl_bucket *bucket, struct pawl_sleeper *first)
+/* Makes another sleeper the first of a queue, in the place of this one. */
+static void set_first(struct pawl_bucket *bucket, const struct pawl_sleeper *first,
+		      struct pawl_sleeper *other)
 {
-	struct pawl_sleeper *next = first->next, *behind = first->next_queue;
-
-	if (next != NULL) {
-		next->previous = NULL;
-		next->last = first->last;
-		next->next_queue = first->next_queue;
-		next->previous_queue = first->previous_queue;
-		behind = next;
-	} else if (bucket->first == first && behind == NULL) {
-		pawl_store_relaxed(&bucket->keys, 0); /* Relaxed: as in add_queue */
-	}
-	if (first->previous_queue != NULL)
-		first->previous_queue->next_queue = behind;
+	other->previous = NULL;
+	other->last = first->last;
+	other->next_queue = first->next_queue;
+	other->previous_queue = first->previous_queue;
+	if (other->next_queue != NULL)
+		other->next_queue->previous_queue = other;
+	if (other->previous_queue != NULL)
+		other->previous_queue->next_queue = other;
 	else
-		bucket->first = behind;
-	if (first->next_queue != NULL)
-		first->next_queue->previous_queue = next != NULL ? next
-								 : first->previous_queue;
+		bucket->first = other;
+}
+
+void pawl_bucket_enqueue(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper)
+{
+	struct pawl_sleeper *first = pawl_bucket_find(bucket, sleeper->address), *before;
+
+	sleeper->arrival = ++bucket->arrivals;
+	if (first == NULL) {
+		sleeper->next = sleeper->previous = NULL;
+		sleeper->last = sleeper;
+		add_queue(load_table(), bucket, sleeper);
+		bucket->crowded = is_crowded(bucket);
+		return;
+	}
+	before = predecessor(first, sleeper->priority);
+	if (before == NULL) {
+		set_first(bucket, first, sleeper);
+		sleeper->next = first;
+	} else {
+		sleeper->previous = before;
+		sleeper->next = before->next;
+		before->next = sleeper;
+	}
+	if (sleeper->next != NULL)
+		sleeper->next->previous = sleeper;
+	else
+		first->last = sleeper;
+}
+
+/* Takes a queue of one sleeper away. */
+static void remove_queue(struct pawl_bucket *bucket, const struct pawl_sleeper *only)
+{
+	if (only->next_queue != NULL)
+		only->next_queue->previous_queue = only->previous_queue;
+	if (only->previous_queue != NULL)
+		only->previous_queue->next_queue = only->next_queue;
+	else
+		bucket->first = only->next_queue;
+	if (bucket->first == NULL)
+		pawl_store_relaxed(&bucket->keys, 0); /* Relaxed: as in add_queue */
 }
 
 void pawl_bucket_remove(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper)
 {
+	if (sleeper->previous == NULL && sleeper->next != NULL) {
+		set_first(bucket, sleeper, sleeper->next);
+		return;
+	}
 	if (sleeper->previous == NULL) {
-		replace_first(bucket, sleeper);
+		remove_queue(bucket, sleeper);
 		return;
 	}
 	sleeper->previous->next = sleeper->next;
@@ -415,7 +446,7 @@ void pawl_park_for(const pawl_atomic64 *w, enum pawl_until until, uint64_t value
 	while (pawl_spin_again(&spin));
 
 	bucket = pawl_bucket_lock(w);
-	pawl_bucket_append(bucket, &me);
+	pawl_bucket_enqueue(bucket, &me);
 	pawl_sleeper_count(&me);
 	pawl_bucket_unlock(bucket);
 	if (!pawl_park_fence()) /* [H] */
@@ -456,7 +487,7 @@ void pawl_unpark_(const pawl_atomic64 *w, uint64_t value)
 		       !satisfied(sleeper->until, sleeper->value, value))
 			sleeper = sleeper->next;
 		if (sleeper != NULL && sleeper->arrival > last)
-			sleeper = NULL; /* they stand in order */
+			sleeper = NULL; /* in order of arrival: none has a priority */
 		if (sleeper != NULL) {
 			pawl_sleeper_uncount(sleeper);
 			pawl_bucket_remove(bucket, sleeper);

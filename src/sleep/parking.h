@@ -3,7 +3,8 @@
  * The parking table from the inside, for the slow halves that queue sleepers in it.
  * See pawl/park.h for the protocol between sleepers and wakers.
  *
- * A sleeper is in the queue of its address. The queues of a bucket are the addresses
+ * A sleeper is in the queue of its address: behind the sleepers of the same or a higher
+ * real-time priority, in order of arrival. The queues of a bucket are the addresses
  * that hash to it: finding one costs a step per address, however many threads sleep on
  * each. A bucket with more than PAWL_PARK_CROWD addresses makes the table grow.
  *
@@ -51,9 +52,11 @@ struct pawl_sleeper {
 	struct pawl_sleeper *volatile outer;
 	void (*abandon)(struct pawl_sleeper *);
 	volatile bool acquired; /* by then it has what it waited for */
-	bool taken;	/* pawl_cond's only: off its list, and about to be woken */
-	uint64_t since; /* pawl_cond's only: when it came, on the clock */
-	uint64_t told;	/* and when it was woken, if it was */
+	bool taken; /* pawl_cond's only: off its list, and about to be woken */
+	unsigned
+		priority; /* as pawl_os_priority has it, if its place depends on it; or 0 */
+	uint64_t since;	  /* pawl_cond's only: when it came, on the clock */
+	uint64_t told;	  /* and when it was woken, if it was */
 	/* Of the first in its queue: the last; and the first of the bucket's other queues. Away
 	 * from `state`, which a head polls while arrivals change these. */
 	struct pawl_sleeper *last, *next_queue, *previous_queue;
@@ -165,7 +168,7 @@ bool pawl_may_be_parked(const volatile void *key);
 /* The first sleeper of an address, or NULL; its `last` is the last. */
 struct pawl_sleeper *pawl_bucket_find(const struct pawl_bucket *bucket,
 				      const volatile void *address);
-void pawl_bucket_append(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper);
+void pawl_bucket_enqueue(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper);
 void pawl_bucket_remove(struct pawl_bucket *bucket, struct pawl_sleeper *sleeper);
 
 /* What chooses the bucket and the cell of a sleeper. */

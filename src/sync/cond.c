@@ -21,16 +21,28 @@ void pawl_cond_enroll(struct pawl_cond *c, struct pawl_sleeper *me)
 	me->since = pawl_os_now();
 	bucket = pawl_bucket_lock(c);
 	me->address = c;
-	pawl_bucket_append(bucket, me);
+	pawl_bucket_enqueue(bucket, me);
 	count_waiters(c, +1); /* I1 */
 	pawl_bucket_unlock(bucket);
 }
 
-bool pawl_cond_sleep(struct pawl_sleeper *me, const struct pawl_deadline *deadline)
+void pawl_cond_poll(struct pawl_cond *c, struct pawl_sleeper *me)
 {
+	struct pawl_bucket *bucket;
+	unsigned priority;
+
 	if (pawl_spin_told(&me->state, SLEEPER_WAITING))
-		return pawl_sleep(me, NULL); /* [W], at once */
-	return pawl_sleep(me, deadline);
+		return;
+	priority = pawl_os_priority();
+	if (priority == 0)
+		return;
+	bucket = pawl_bucket_lock(c);
+	if (!me->taken && me->address == c) {
+		pawl_bucket_remove(bucket, me);
+		me->priority = priority;
+		pawl_bucket_enqueue(bucket, me);
+	}
+	pawl_bucket_unlock(bucket);
 }
 
 /* Leaves c's list, unless a signal has taken it off before, or it was not there: true if
@@ -88,7 +100,8 @@ static int wait_until(struct pawl_cond *c, struct pawl_mutex *m,
 
 	pawl_cond_enroll(c, &me);
 	pawl_mutex_unlock(m);
-	signalled = pawl_cond_sleep(&me, deadline) || !pawl_cond_withdraw(c, &me);
+	pawl_cond_poll(c, &me);
+	signalled = pawl_sleep(&me, deadline) || !pawl_cond_withdraw(c, &me);
 	if (signalled && me.address == m)
 		pawl_mutex_lock_queued(m, &me); /* I2 */
 	else
@@ -130,7 +143,8 @@ static struct pawl_sleeper *choose(struct pawl_bucket *bucket, struct pawl_cond 
 {
 	struct pawl_sleeper *first = pawl_bucket_find(bucket, c);
 
-	if (first == NULL || now - first->since > 32 * pawl_wake_cost())
+	if (first == NULL || first->priority != 0 ||
+	    now - first->since > 32 * pawl_wake_cost())
 		return first;
 	return first->last;
 }

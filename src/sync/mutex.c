@@ -3,9 +3,9 @@
  * The slow half of pawl_mutex: polling, the queue, and its head. See
  * pawl/mutex.h for the state and I1 to I4.
  *
- * The queue of a mutex is the sleepers of its address in its bucket, in order.
- * The first is the head. It alone competes for the lock; it leaves the queue
- * only as the holder, or when its time is up. What the head does:
+ * The queue of a mutex is the sleepers of its address in its bucket, by real-time priority
+ * and then by arrival. The first is the head. It competes for the lock until it holds it, its
+ * time is up, or a waiter of higher priority takes its place. What the head does:
  *
  *   arrives, having polled --> insists (due = 1), --in vain--> sleeps, counted
  *                              polls on                            |
@@ -26,8 +26,6 @@
 
 #include <pawl/mutex.h>
 #include <pawl/thread.h>
-
-static const struct pawl_deadline FOR_EVER = {.time = {.tv_sec = INT32_MAX}};
 
 enum {
 	INSIST_NS = 20000,   /* that a head polls and asks for its turn: then it sleeps */
@@ -97,16 +95,38 @@ static bool owes_room(struct pawl_mutex *m, uint64_t identity)
 	return now - woken_at >= PAWL_MUTEX_SLICE * pawl_wake_cost();
 }
 
-/* Takes the head off the queue, which owns m or is about to, and returns the next in line,
- * or NULL: that one is the head now, and has to be counted or woken. Requires the bucket's
- * lock, and that m is held. */
-static struct pawl_sleeper *dequeue_owner(struct pawl_bucket *bucket,
-					  struct pawl_mutex *m, struct pawl_sleeper *head)
+/* Queues a sleeper by its priority. True if it is the head now: of an empty queue, or before
+ * a head of lower priority, which will sleep as all behind the head do once it finds out.
+ * Requires the bucket's lock. */
+static bool enqueue(struct pawl_bucket *bucket, struct pawl_mutex *m,
+		    struct pawl_sleeper *sleeper)
 {
+	struct pawl_sleeper *head = pawl_bucket_find(bucket, m);
+
+	sleeper->address = m;
+	pawl_bucket_enqueue(bucket, sleeper);
+	if (pawl_bucket_find(bucket, m) != sleeper)
+		return false;
+	if (head != NULL)
+		pawl_sleeper_uncount(head);
+	begin_patience(m);
+	return true;
+}
+
+/* Takes a thread that owns m, or is about to, off the queue, and returns the next head if
+ * this was one: that one has to be counted or woken. Requires the bucket's lock, and that
+ * m is held. */
+static struct pawl_sleeper *dequeue_owner(struct pawl_bucket *bucket,
+					  struct pawl_mutex *m,
+					  struct pawl_sleeper *owner)
+{
+	bool head = pawl_bucket_find(bucket, m) == owner;
 	struct pawl_sleeper *next;
 
-	pawl_sleeper_uncount(head);
-	pawl_bucket_remove(bucket, head);
+	pawl_sleeper_uncount(owner);
+	pawl_bucket_remove(bucket, owner);
+	if (!head)
+		return NULL;
 	clear_waker(m);
 	next = pawl_bucket_find(bucket, m);
 	if (next != NULL)
@@ -123,9 +143,32 @@ static bool is_forgotten(const struct pawl_mutex *m, const struct pawl_sleeper *
 	return me->address != m;
 }
 
+/* On the way to sleep: a queued thread moves up by its real-time priority, true if it becomes
+ * the head by that. It never moves back: the next head would have to be woken. */
+static bool move_up(struct pawl_mutex *m, struct pawl_sleeper *me)
+{
+	struct pawl_bucket *bucket;
+	unsigned priority = pawl_os_priority();
+	bool head = false, was_head;
+
+	if (priority <= me->priority)
+		return false;
+	bucket = pawl_bucket_lock(m);
+	/* Relaxed: granted under the lock that we hold. */
+	if (pawl_load_relaxed(&me->state) != SLEEPER_GRANTED && !is_forgotten(m, me)) {
+		was_head = pawl_bucket_find(bucket, m) == me;
+		pawl_bucket_remove(bucket, me);
+		me->priority = priority;
+		head = enqueue(bucket, m, me) && !was_head;
+	}
+	pawl_bucket_unlock(bucket);
+	return head;
+}
+
 /*
  * The head sleeps for ns nanoseconds, or until the lock is granted to it or its
- * deadline has come. Nobody else wakes it: it is not counted.
+ * deadline has come. Nobody else wakes it: it is not counted. A waiter that is not the head
+ * any more sleeps until it is; one whose mutex has begun a new life, for ever.
  */
 static int nap(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns,
 	       const struct pawl_deadline *deadline)
@@ -137,11 +180,8 @@ static int nap(struct pawl_mutex *m, struct pawl_sleeper *me, uint64_t ns,
 
 	bucket = pawl_bucket_lock(m);
 	/* Relaxed: stored under the lock only. */
-	if (is_forgotten(m, me)) {
-		last = deadline != NULL;
-		soon = FOR_EVER;
-		pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
-	} else if (pawl_load_relaxed(&me->state) != SLEEPER_GRANTED) {
+	if (pawl_load_relaxed(&me->state) != SLEEPER_GRANTED) {
+		last |= pawl_bucket_find(bucket, m) != me;
 		pawl_sleeper_uncount(me);
 		pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
 	}
@@ -165,16 +205,18 @@ static int sleep_as_head(struct pawl_mutex *m, struct pawl_sleeper *me, bool pat
 	struct pawl_bucket *bucket;
 	bool sure;
 
+	(void)move_up(m, me);
 	bucket = pawl_bucket_lock(m);
-	/* Relaxed: stored under the lock only. */
-	if (pawl_load_relaxed(&me->state) == SLEEPER_GRANTED || is_forgotten(m, me)) {
+	/* Granted the lock, behind another head, or forgotten. */
+	if (pawl_bucket_find(bucket, m) != me) {
 		pawl_bucket_unlock(bucket);
 		return nap(m, me, 0, deadline);
 	}
 	if (patient)
 		begin_patience(m);
-	pawl_store_relaxed(&me->state, SLEEPER_ASLEEP); /* Relaxed: likewise */
-	pawl_sleeper_count(me);				/* I3 */
+	/* Relaxed: stored under the lock only. */
+	pawl_store_relaxed(&me->state, SLEEPER_ASLEEP);
+	pawl_sleeper_count(me); /* I3 */
 	pawl_bucket_unlock(bucket);
 	sure = pawl_park_fence(); /* [H] of sleep/park.c: P1 */
 	if (!sure)
@@ -282,13 +324,9 @@ bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
 	bool head;
 
 	bucket = pawl_bucket_lock(m);
-	sleeper->address = m;
-	pawl_bucket_append(bucket, sleeper);
-	head = pawl_bucket_find(bucket, m) == sleeper;
-	if (head) {
-		begin_patience(m);
+	head = enqueue(bucket, m, sleeper);
+	if (head)
 		pawl_sleeper_count(sleeper); /* I3, by I4 */
-	}
 	pawl_bucket_unlock(bucket);
 	if (!head)
 		return false;
@@ -302,7 +340,7 @@ bool pawl_mutex_enqueue(struct pawl_mutex *m, struct pawl_sleeper *sleeper)
  * they then come as anybody would. Who gets up as the head does it, so that the
  * others need not get up one after the other; and not who broadcast, in whose
  * section they would come too early. The head is not touched; who is behind it is
- * not counted.
+ * not counted. Those with a priority stay where they are, in order.
  */
 static void bring_others(struct pawl_mutex *m)
 {
@@ -316,7 +354,9 @@ static void bring_others(struct pawl_mutex *m)
 	sleeper = pawl_bucket_find(bucket, m);
 	if (sleeper != NULL)
 		sleeper = sleeper->next;
-	for (; sleeper != NULL && sleeper->taken && count < BROUGHT; sleeper = next) {
+	for (; sleeper != NULL && sleeper->taken && sleeper->priority == 0 &&
+	       count < BROUGHT;
+	     sleeper = next) {
 		next = sleeper->next;
 		pawl_bucket_remove(bucket, sleeper);
 		sleeper->address = NULL;
@@ -379,7 +419,7 @@ int pawl_mutex_await(struct pawl_mutex *m, struct pawl_sleeper *me,
 	struct pawl_sleeper *head;
 	enum pawl_polled outcome;
 	int tries = PAWL_MUTEX_TRIES;
-	bool room, queued, called, again;
+	bool room, queued, called, again, first = false;
 
 	do {
 		room = owes_room(m, me->identity);
@@ -403,13 +443,9 @@ int pawl_mutex_await(struct pawl_mutex *m, struct pawl_sleeper *me,
 		 * we get nowhere, and may have the CPU that it waits for. */
 		again = outcome != PAWL_POLLED_CROWDED && called && tries > 0;
 		tries -= outcome == PAWL_POLLED_HOGGED ? (PAWL_MUTEX_TRIES + 1) / 2 : 1;
-		if (!again) {
-			me->address = m;
-			pawl_bucket_append(bucket, me);
-		}
-		if (head == NULL)
-			begin_patience(m);
-		room &= called && deadline == NULL;
+		if (!again)
+			first = enqueue(bucket, m, me);
+		room &= called && !first && deadline == NULL;
 		/* Relaxed: hints. */
 		if (room && pawl_load_relaxed(&cell->waker) != me->identity)
 			pawl_store_relaxed(&cell->waker, me->identity | SECOND);
@@ -418,9 +454,11 @@ int pawl_mutex_await(struct pawl_mutex *m, struct pawl_sleeper *me,
 			again = made_room_in_vain(m, me, head);
 	} while (again);
 
-	if (head != NULL && !pawl_sleep(me, deadline))
+	if (!first)
+		first = move_up(m, me);
+	if (!first && !pawl_sleep(me, deadline))
 		return cancel_wait(m, me) == 0 ? 0 : ETIMEDOUT;
-	return compete(m, me, head != NULL, deadline);
+	return compete(m, me, !first, deadline);
 }
 
 void pawl_mutex_forget(struct pawl_mutex *m)

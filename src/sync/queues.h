@@ -91,7 +91,9 @@ void pawl_jump_leaves(bool (*is_left)(const void *frame, const void *target),
 
 /*
  * A wait in steps, for whoever has another lock than pawl_mutex or another way
- * to be interrupted: enroll while holding the lock, let go of it, sleep. If that
+ * to be interrupted: enroll while holding the lock, let go of it, poll, pawl_sleep. Poll
+ * returns when a signal has come or the thread should sleep; it then has its place by its
+ * real-time priority. If the sleep
  * ends in time, the wait is over: a sleeper with an address is in the queue of
  * that mutex, its own, and must call pawl_mutex_lock_queued; another one gets
  * its lock as anybody would. Otherwise withdraw, which returns true if no signal
@@ -100,7 +102,7 @@ void pawl_jump_leaves(bool (*is_left)(const void *frame, const void *target),
  * tells whether sleep or withdraw has said so before.
  */
 void pawl_cond_enroll(struct pawl_cond *c, struct pawl_sleeper *me);
-bool pawl_cond_sleep(struct pawl_sleeper *me, const struct pawl_deadline *deadline);
+void pawl_cond_poll(struct pawl_cond *c, struct pawl_sleeper *me);
 bool pawl_cond_withdraw(struct pawl_cond *c, struct pawl_sleeper *me);
 bool pawl_cond_leave(struct pawl_cond *c, struct pawl_sleeper *me, bool woken);
 

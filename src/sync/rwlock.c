@@ -390,10 +390,11 @@ static void join_line(struct pawl_rwlock *l, struct pawl_sleeper *me)
 {
 	struct pawl_bucket *bucket;
 
+	me->priority = pawl_os_priority();
 	bucket = pawl_bucket_lock(&l->gate);
 	me->key = &l->gate;
 	me->address = line_of(l);
-	pawl_bucket_append(bucket, me);
+	pawl_bucket_enqueue(bucket, me);
 	pawl_sleeper_count(me); /* I7 */
 	/* Relaxed: this bit is the bucket's lock's; a writer may see it late. */
 	if ((pawl_load_relaxed(&l->word) & PAWL_RWLOCK_WAITING) == 0)

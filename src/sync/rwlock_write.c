@@ -113,7 +113,7 @@ static int await_other(struct pawl_rwlock *l, const pawl_atomic64 *w, uint64_t s
 	me->key = l;
 	me->address = drain_of(l);
 	pawl_store_relaxed(&me->state, SLEEPER_WAITING); /* Relaxed: in no queue yet */
-	pawl_bucket_append(bucket, me);
+	pawl_bucket_enqueue(bucket, me);
 	pawl_sleeper_count(me);
 	pawl_bucket_unlock(bucket);
 	sure = pawl_park_fence(); /* [H] of sleep/park.c: P1 */
@@ -320,6 +320,7 @@ static void begin_write(struct pawl_rwlock *l, struct pawl_sleeper *me)
 	me->address = me->key = NULL;
 	me->counted = false;
 	me->taken = false;
+	me->priority = 0;
 	me->since = 0;
 	me->told = 0;
 	me->identity = pawl_mutex_me_();

@@ -196,6 +196,81 @@ enum ranks_verdict ranks_queue(const struct ranks_monitor *m, int policy)
 	return verdict;
 }
 
+static int served[RANKS], tokens;
+
+static void *lock_once(void *argument)
+{
+	monitor->lock();
+	served[count++] = (int)(intptr_t)argument;
+	monitor->unlock();
+	return NULL;
+}
+
+static void *wait_once(void *argument)
+{
+	monitor->lock();
+	while (tokens == 0)
+		monitor->wait(0);
+	tokens--;
+	served[count++] = (int)(intptr_t)argument;
+	monitor->unlock();
+	return NULL;
+}
+
+static void hand_out_tokens(void)
+{
+	int i;
+
+	for (i = 0; i < RANKS; i++) {
+		monitor->lock();
+		tokens++;
+		monitor->signal(0);
+		monitor->unlock();
+	}
+}
+
+/* On one CPU, so each runs until it sleeps before the next one is started: this thread has
+ * no rank. `serve` is called with the mutex held if `holds`. */
+static enum ranks_verdict sleep_and_serve(const struct ranks_monitor *m, int policy,
+					  void *(*run)(void *), bool holds,
+					  void (*serve)(void))
+{
+	pthread_t ids[RANKS];
+	int i;
+
+	if (!sit_on_one_cpu())
+		return RANKS_REFUSED;
+	monitor = m;
+	count = 0;
+	alarm(HANG_GUARD_S);
+	if (holds)
+		monitor->lock();
+	for (i = 0; i < RANKS; i++)
+		if (start_one(&ids[i], policy, i, run) != 0) {
+			if (holds)
+				monitor->unlock();
+			return RANKS_REFUSED;
+		}
+	serve();
+	for (i = 0; i < RANKS; i++)
+		pthread_join(ids[i], NULL);
+	alarm(0);
+	for (i = 0; i < RANKS; i++)
+		if (served[i] != RANKS - 1 - i)
+			return RANKS_WRONG;
+	return RANKS_RIGHT;
+}
+
+enum ranks_verdict ranks_lock_in_order(const struct ranks_monitor *m, int policy)
+{
+	return sleep_and_serve(m, policy, lock_once, true, m->unlock);
+}
+
+enum ranks_verdict ranks_wait_in_order(const struct ranks_monitor *m, int policy)
+{
+	return sleep_and_serve(m, policy, wait_once, false, hand_out_tokens);
+}
+
 static void *throng(void *argument)
 {
 	int i;

@@ -29,6 +29,10 @@ enum ranks_verdict ranks_arrive(const struct ranks_monitor *monitor, int policy)
 enum ranks_verdict ranks_compete(const struct ranks_monitor *monitor, int policy);
 /* A queue of one place, from the lowest to the others, and from the highest. */
 enum ranks_verdict ranks_queue(const struct ranks_monitor *monitor, int policy);
+/* All sleep, the lowest first: the highest is served first. By the mutex; and by so many
+ * signals. */
+enum ranks_verdict ranks_lock_in_order(const struct ranks_monitor *monitor, int policy);
+enum ranks_verdict ranks_wait_in_order(const struct ranks_monitor *monitor, int policy);
 /* No real-time threads, but many, beside busy processes, `sections` each. */
 enum ranks_verdict ranks_crowd(const struct ranks_monitor *monitor, int sections);
 

@@ -181,19 +181,13 @@ static void works_without_membarrier(void **state)
 	run_refused("preload_integrity exclusion");
 }
 
-/* Who polls for ever, and outranks the holder, is in the way; locks that spin do. */
-static void the_highest_rank_waits_for_the_lowest(void **state)
+static void run_ranked(const char *argument)
 {
-	struct outcome outcome;
+	struct outcome outcome = run("PAWL_LOCK=%s exec " PRELOADED
+				     "%s/preload_ranks %s 2>&1",
+				     lock->name, PROGRAMS, argument);
 	bool refused;
 
-	(void)state;
-	if (!lock->parks) {
-		print_message("its waiters do not sleep\n");
-		skip();
-	}
-	outcome = run("PAWL_LOCK=%s exec " PRELOADED "%s/preload_ranks 2>&1", lock->name,
-		      PROGRAMS);
 	refused = WIFEXITED(outcome.status) && WEXITSTATUS(outcome.status) == 77;
 	if (refused)
 		print_message("%s", outcome.text);
@@ -205,6 +199,27 @@ static void the_highest_rank_waits_for_the_lowest(void **state)
 		print_message("this system refuses what the case needs\n");
 		skip();
 	}
+}
+
+/* Who polls for ever, and outranks the holder, is in the way; locks that spin do. */
+static void the_highest_rank_waits_for_the_lowest(void **state)
+{
+	(void)state;
+	if (!lock->parks) {
+		print_message("its waiters do not sleep\n");
+		skip();
+	}
+	run_ranked("");
+}
+
+static void the_highest_rank_is_served_first(void **state)
+{
+	(void)state;
+	if (strcmp(lock->base, "mutex") != 0) {
+		print_message("its queue knows no priorities\n");
+		skip();
+	}
+	run_ranked("order");
 }
 
 /* What does not depend on the lock. */
@@ -396,6 +411,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(integrity_depths),
 		cmocka_unit_test(integrity_mixture),
 		cmocka_unit_test(the_highest_rank_waits_for_the_lowest),
+		cmocka_unit_test(the_highest_rank_is_served_first),
 		cmocka_unit_test(nothing_allocates),
 		cmocka_unit_test(newcomers_are_counted),
 		cmocka_unit_test(a_signal_finds_no_wait_that_is_refused),

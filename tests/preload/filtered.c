@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that, with threads running, puts itself behind a filter that ends it at
- * the first membarrier, which it never calls: filtered prctl|seccomp.
+ * A program that, with threads running, puts itself behind a filter that ends it at the
+ * first membarrier or sched_getscheduler, which it never calls: filtered prctl|seccomp.
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -62,7 +62,8 @@ static int install(bool by_prctl)
 {
 	struct sock_filter filter[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_getscheduler, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A pthread_mutex_t among threads of different priorities on one CPU; ends with 77
- * if there can be no such threads here. */
+/* A pthread_mutex_t among threads of different priorities on one CPU; with an argument, in
+ * which order threads are served that sleep. Ends with 77 if there can be no such threads
+ * here. */
 #include "check.h"
 
 #include "../harness/ranks.h"
@@ -8,6 +9,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+
+enum { ORDERS = 20 };
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t c[2] = {PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER};
@@ -41,11 +44,33 @@ static void expect_right(enum ranks_verdict verdict)
 	CHECK(verdict == RANKS_RIGHT);
 }
 
-int main(void)
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+
+static void write_lock(void)
+{
+	CHECK(pthread_rwlock_wrlock(&rwlock) == 0);
+}
+
+static void write_unlock(void)
+{
+	CHECK(pthread_rwlock_unlock(&rwlock) == 0);
+}
+
+int main(int argc, char **argv)
 {
 	static const int policies[] = {SCHED_FIFO, SCHED_RR};
 	const struct ranks_monitor monitor = {lock, unlock, wait, tell};
+	const struct ranks_monitor writers = {write_lock, write_unlock, NULL, NULL};
 	int i;
+
+	(void)argv;
+	for (i = 0; argc > 1 && i < ORDERS; i++) {
+		expect_right(ranks_lock_in_order(&monitor, policies[i % 2]));
+		expect_right(ranks_wait_in_order(&monitor, policies[i % 2]));
+		expect_right(ranks_lock_in_order(&writers, policies[i % 2]));
+	}
+	if (argc > 1)
+		return 0;
 
 	/* Queues that hand over have it change hands, and threads, each time. */
 	CHECK(ranks_crowd(&monitor, 20) == RANKS_RIGHT);

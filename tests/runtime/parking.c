@@ -31,7 +31,7 @@ static void queue_all(size_t stride)
 
 	for (i = 0; i < SLEEPERS; i++) {
 		sleepers[i].address = &words[i * stride];
-		change(pawl_bucket_append, &sleepers[i]);
+		change(pawl_bucket_enqueue, &sleepers[i]);
 	}
 }
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* pawl_mutex and pawl_cond among threads of different priorities on one CPU. */
+/* pawl_mutex, pawl_cond and pawl_rwlock among threads of different priorities on one CPU. */
 #include "harness/harness.h"
 #include "harness/ranks.h"
 
 #include <pawl/cond.h>
+#include <pawl/rwlock.h>
+
+enum { ORDERS = 20 };
 
 static struct pawl_mutex m;
 static struct pawl_cond c[2];
@@ -61,6 +64,33 @@ static void ranks_wait_for_each_other(void **state)
 	expect_right(ranks_queue(&monitor, SCHED_RR));
 }
 
+static struct pawl_rwlock rwlock;
+
+static void write_lock(void)
+{
+	pawl_rwlock_write_lock(&rwlock);
+}
+
+static void write_unlock(void)
+{
+	pawl_rwlock_write_unlock(&rwlock);
+}
+
+static const struct ranks_monitor writers = {write_lock, write_unlock, NULL, NULL};
+
+static void the_highest_is_served_first(void **state)
+{
+	static const int policies[] = {SCHED_FIFO, SCHED_RR};
+	int i;
+
+	(void)state;
+	for (i = 0; i < ORDERS; i++) {
+		expect_right(ranks_lock_in_order(&monitor, policies[i % 2]));
+		expect_right(ranks_wait_in_order(&monitor, policies[i % 2]));
+		expect_right(ranks_lock_in_order(&writers, policies[i % 2]));
+	}
+}
+
 static void a_crowd_on_a_busy_cpu_gets_on(void **state)
 {
 	(void)state;
@@ -73,6 +103,7 @@ int main(void)
 		cmocka_unit_test(the_holder_is_outranked),
 		cmocka_unit_test(all_ranks_compete),
 		cmocka_unit_test(ranks_wait_for_each_other),
+		cmocka_unit_test(the_highest_is_served_first),
 		cmocka_unit_test(a_crowd_on_a_busy_cpu_gets_on),
 	};
 

@@ -81,6 +81,47 @@ static void late_thread(void *argument, int thread)
 	check_unlock(c, 0);
 }
 
+/* urgent: two queue behind a holder that stays until all sleep; the second has the higher
+ * priority, and gets the lock first. */
+OUTSIDE static unsigned priority_by_number(void)
+{
+	return (unsigned)explore_thread();
+}
+
+OUTSIDE static void set_priorities(void)
+{
+	sim_priority = priority_by_number;
+}
+
+static void urgent_set_up(void *argument)
+{
+	check_set_up(argument);
+	set_priorities();
+}
+
+static void urgent_thread(void *argument, int thread)
+{
+	enum { HELD = 1, SERVED };
+	struct check *c = argument;
+	struct pawl_mutex *m = c->locks[0];
+	uint64_t *passed = &c->shared->passed;
+
+	if (thread > 0)
+		sim_await(SIM_AWAIT_NE, passed, 0, 0, SIM_RELAXED);
+	if (thread == 2)
+		sim_await(SIM_AWAIT_NE, &m->due.raw, 0, 0, SIM_RELAXED);
+	check_lock(c, 0);
+	if (thread == 0) {
+		sim_store(passed, HELD, SIM_RELAXED);
+		explore_await_quiet();
+	} else if (thread == 2) {
+		sim_store(passed, SERVED, SIM_RELAXED);
+	} else if (sim_load(passed, SIM_RELAXED) != SERVED) {
+		explore_fail(VERDICT_ASSERTION, "the lower priority was served first");
+	}
+	check_unlock(c, 0);
+}
+
 /*
  * half-way: the system refuses membarrier from some moment on, another one for each
  * thread, as filters do that threads set for themselves.
@@ -149,6 +190,11 @@ const struct scenario mutex_scenarios[] = {
 	{"late", "the head may give up while another sleeps behind it", 3, 3, 1, 4,
 	 is_mutex, passes, check_set_up, late_thread, is_free, .bypass = 1,
 	 .for_sleepers = true, .takes_minutes = true},
+	{"urgent", "two of different priorities sleep, and unlocks set it free", 3, 3, 1,
+	 4, is_mutex, passes, urgent_set_up, urgent_thread, is_free,
+	 .for_sleepers = true},
+	{"urgent-due", "the same, and every unlock grants", 3, 3, 1, 4, is_mutex, passes,
+	 urgent_set_up, urgent_thread, is_free, .bypass = 1, .for_sleepers = true},
 	{"polling", "waiters that poll, nap and count the unlocks meanwhile", 2, 2, 1, 4,
 	 is_mutex, passes, sections_set_up, sections_thread, check_finished,
 	 .for_sleepers = true, .polls = true, .alike = 1},

@@ -7,6 +7,8 @@
 
 #include <pawl/mutex.h>
 
+#include <sim/runtime.h>
+
 #include <string.h>
 
 OUTSIDE static bool is_mutex(const struct lock_type *type)
@@ -65,6 +67,23 @@ static void any_three_thread(void *argument, int thread)
 {
 	(void)argument, (void)thread;
 	visit();
+}
+
+/* any-urgent: the same, with the thread's number as its real-time priority. */
+OUTSIDE static unsigned priority_by_number(void)
+{
+	return (unsigned)cores_thread();
+}
+
+OUTSIDE static void set_priorities(void)
+{
+	sim_priority = priority_by_number;
+}
+
+static void urgent_set_up(void *argument)
+{
+	set_up(argument);
+	set_priorities();
 }
 
 /*
@@ -222,6 +241,12 @@ const struct scenario mutex_states_scenarios[] = {
 	 .cores = &weak_states, .stands_for = "sections", .takes_seconds = true},
 	{THREE("any-timed", "the same, and one may give up and come back", set_up,
 	       any_timed_thread, three_visits),
+	 .cores = &states, .takes_minutes = true},
+	{THREE("any-urgent", "any-three, each with another priority", urgent_set_up,
+	       any_three_thread, three_visits),
+	 .cores = &states, .takes_minutes = true},
+	{THREE("urgent-timed", "the same, and one may give up and come back",
+	       urgent_set_up, any_timed_thread, three_visits),
 	 .cores = &states, .takes_minutes = true},
 	{THREE("room", "who woke the head comes again, and makes room for it", set_up,
 	       room_thread, four_visits),

@@ -41,7 +41,7 @@
 #define pawl_bucket_lock	 sim_bucket_lock
 #define pawl_bucket_unlock	 sim_bucket_unlock
 #define pawl_bucket_find	 sim_bucket_find
-#define pawl_bucket_append	 sim_bucket_append
+#define pawl_bucket_enqueue	 sim_bucket_enqueue
 #define pawl_bucket_remove	 sim_bucket_remove
 #define pawl_may_be_parked	 sim_may_be_parked
 #define pawl_sleeper_count	 sim_sleeper_count
@@ -58,6 +58,7 @@
 #define pawl_os_barrier		 sim_os_barrier
 #define pawl_os_barrier_cpu	 sim_os_barrier_cpu
 #define pawl_os_barrier_restart	 sim_os_barrier_restart
+#define pawl_os_priority	 sim_os_priority
 #define pawl_barrier_call	 sim_barrier_call
 #define pawl_lease_share	 sim_lease_share
 #define pawl_lease_unshare	 sim_lease_unshare
@@ -86,7 +87,7 @@
 #define pawl_cond_signal_slow_	 sim_cond_signal_slow
 #define pawl_cond_enroll	 sim_cond_enroll
 #define pawl_cond_withdraw	 sim_cond_withdraw
-#define pawl_cond_sleep		 sim_cond_sleep
+#define pawl_cond_poll		 sim_cond_poll
 #define pawl_sleeper_notify	 sim_sleeper_notify
 #define pawl_lease_acquire_slow_ sim_lease_acquire_slow
 #define pawl_lease_nested_	 sim_lease_nested
