@@ -192,6 +192,9 @@ static void destroyed_thread(void *argument, int thread)
 	expect("destroy again", pthread_mutex_destroy(m), EINVAL);
 	expect("init", pthread_mutex_init(m, NULL), 0);
 	pass(lock());
+	mtx_destroy((mtx_t *)m);
+	expect("lock when destroyed", lock(), EINVAL);
+	expect("init", pthread_mutex_init(m, NULL), 0);
 	expect("trylock", try(), 0);
 	expect("trylock inside", try(), EBUSY);
 }
@@ -210,6 +213,66 @@ static void freed_thread(void *argument, int thread)
 		see(SAW_DESTROYED);
 		explore_free(world);
 	}
+}
+
+/* theirs-calls: a mutex that its attributes make glibc's, locked in all ways; and one that
+ * they make ours after all. */
+static void init_as(int protocol, int robust, int error)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setprotocol(&attr, protocol);
+	pthread_mutexattr_setrobust(&attr, robust);
+	expect("init", pthread_mutex_init(&world->mutex, &attr), error);
+}
+
+static void init_as_ours(void)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setprioceiling(&attr, 1); /* means nothing without a protocol */
+	expect("init", pthread_mutex_init(&world->mutex, &attr), 0);
+	expect("lock", lock(), 0);
+	expect("lock inside", lock(), 0);
+	expect("unlock", unlock(), 0);
+	expect("unlock", unlock(), 0);
+	expect("unlock outside", unlock(), EPERM);
+	expect("destroy", pthread_mutex_destroy(&world->mutex), 0);
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
+	expect("init", pthread_mutex_init(&world->mutex, &attr), 0);
+	expect("lock", lock(), 0);
+	expect("lock inside", lock(), EDEADLK);
+	expect("unlock", unlock(), 0);
+}
+
+static void theirs_calls_thread(void *argument, int thread)
+{
+	pthread_mutex_t *m = &world->mutex;
+	int error;
+
+	(void)argument;
+	if (thread == 0) {
+		init_as_ours();
+		init_as(PTHREAD_PRIO_PROTECT, PTHREAD_MUTEX_ROBUST, ENOTSUP);
+		init_as(PTHREAD_PRIO_INHERIT, PTHREAD_MUTEX_STALLED, 0);
+		pawl_store_release(&world->held, 1);
+		pass(lock());
+		return;
+	}
+	pawl_await_eq_acquire(&world->held, 1, PAWL_SPIN);
+	expect("clocklock", pthread_mutex_clocklock(m, CLOCK_BOOTTIME, &soon), EINVAL);
+	if (sim_one_in(2))
+		error = try();
+	else
+		error = sim_one_in(2) ? pthread_mutex_clocklock(m, CLOCK_MONOTONIC, &soon)
+				      : lock_soon();
+	if (error == EBUSY || error == ETIMEDOUT)
+		see(error == EBUSY ? SAW_BUSY : SAW_LATE);
+	else
+		pass(error);
 }
 
 /* Another lock than the default: ticket, without a context, and mcs, with one. */
@@ -270,6 +333,26 @@ static void other_thread(void *argument, int thread)
 	pass_long_way();
 }
 
+/* pieces: a context of 16 bytes. No lock that is offered has one; this one must be unlocked by
+ * the thread that locked it, so nobody waits for a while, to whom it could be handed. */
+static void set_up_pieces(void *argument)
+{
+	(void)argument;
+	set_up_other("reciprocating");
+}
+
+static void pieces_thread(void *argument, int thread)
+{
+	mtx_t *m = (mtx_t *)&world->mutex;
+
+	(void)argument;
+	if (thread == 1 && mtx_trylock(m) == thrd_success)
+		expect("mtx_unlock", mtx_unlock(m), thrd_success);
+	else if (thread == 1)
+		see(SAW_BUSY);
+	pass_long_way();
+}
+
 /*
  * ticket-forked: the child of a fork whose thread 0 holds the mutex, for which others
  * waited who are not there. Thread 1 is started by the child.
@@ -304,6 +387,69 @@ static void forked_thread(void *argument, int thread)
 		expect("mtx_unlock", mtx_unlock(m), thrd_success);
 	}
 	pass_long_way();
+}
+
+/* spin: a spin lock, initialised by one thread and used by both; spin-profiled: in a profile
+ * of the order of locks. */
+static void set_up_spin_profiled(void *argument)
+{
+	set_up_normal(argument);
+	profile_on = profile_orders = true;
+}
+
+/* glibc's format. */
+#if defined(__x86_64__) || defined(__i386__)
+enum { SPIN_FREE = 1 };
+#else
+enum { SPIN_FREE = 0 };
+#endif
+
+/* Lets others run until the lock may be free. */
+int sched_yield(void)
+{
+	sim_await(SIM_AWAIT_EQ, (uint64_t *)(uintptr_t)&world->spin, SPIN_FREE, 0,
+		  SIM_RELAXED);
+	return 0;
+}
+
+static void spin_once(int result)
+{
+	bool last;
+
+	expect("lock", result, 0);
+	see(SAW_LOCKED);
+	last = ++world->inside == 2;
+	expect("trylock inside", pthread_spin_trylock(&world->spin), EBUSY);
+	expect("unlock", pthread_spin_unlock(&world->spin), 0);
+	if (last)
+		expect("destroy", pthread_spin_destroy(&world->spin), 0);
+}
+
+static void spin_thread(void *argument, int thread)
+{
+	int error;
+
+	(void)argument;
+	if (thread == 0) {
+		expect("init", pthread_spin_init(&world->spin, 0), 0);
+		expect("what init leaves", world->spin, SPIN_FREE);
+		pawl_store_release(&world->held, 1);
+	} else {
+		pawl_await_eq_acquire(&world->held, 1, PAWL_SPIN);
+	}
+	error = thread == 0 || sim_one_in(2) ? pthread_spin_lock(&world->spin)
+					     : pthread_spin_trylock(&world->spin);
+	if (error == EBUSY && thread == 1) {
+		see(SAW_BUSY);
+		return;
+	}
+	spin_once(error);
+}
+
+static void notes_in_the_end(void *argument)
+{
+	saw(argument);
+	notes_add_up();
 }
 
 const struct lock_type interposer_types[] = {
@@ -357,6 +503,12 @@ const struct scenario interposer_scenarios[] = {
 	    signal_thread, all_told_theirs, SIGHT(TOLD)),
 	TWO("theirs", "a mutex of glibc's, a condition variable of ours", set_up_theirs,
 	    theirs_thread, nobody_is_counted, SIGHT(TOLD) | SIGHT(LATE)),
+	TWO("theirs-protects", "the same, and its priority is raised", set_up_protects,
+	    theirs_thread, nobody_is_counted, SIGHT(TOLD) | SIGHT(LATE)),
+	TWO("theirs-robust", "the same, and it outlives its owner", set_up_robust,
+	    theirs_thread, nobody_is_counted, SIGHT(TOLD) | SIGHT(LATE)),
+	TWO("theirs-calls", "a mutex of glibc's, locked in all ways", set_up_normal,
+	    theirs_calls_thread, saw, SIGHT(LOCKED) | SIGHT(BUSY) | SIGHT(LATE)),
 	TWO("theirs-refuses", "glibc does not let go of its mutex", set_up_refuses,
 	    theirs_refuses_thread, nobody_is_counted, SIGHT(REFUSED)),
 	TWO("ticket", "another lock, and one waits for a while", set_up_ticket,
@@ -364,8 +516,14 @@ const struct scenario interposer_scenarios[] = {
 	    SIGHT(LOCKED) | SIGHT(BUSY) | SIGHT(LATE) | SIGHT(BAD_TIME)),
 	TWO("mcs", "the same with a lock that has a context", set_up_mcs, other_thread,
 	    saw, SIGHT(LOCKED) | SIGHT(BUSY) | SIGHT(LATE) | SIGHT(BAD_TIME)),
+	TWO("pieces", "the same with a lock whose context is in three pieces",
+	    set_up_pieces, pieces_thread, saw, SIGHT(LOCKED) | SIGHT(BUSY)),
 	TWO("ticket-forked", "the same after a fork", set_up_ticket, forked_thread, saw,
 	    SIGHT(LOCKED) | SIGHT(BUSY)),
+	TWO("spin", "a spin lock", set_up_normal, spin_thread, saw,
+	    SIGHT(LOCKED) | SIGHT(BUSY)),
+	TWO("spin-profiled", "the same in a profile", set_up_spin_profiled, spin_thread,
+	    notes_in_the_end, SIGHT(LOCKED) | SIGHT(BUSY)),
 	TWO("rwlock-first", "the first calls on a read-write lock meet", set_up_rwlock,
 	    rwlock_first_thread, saw, SIGHT(LOCKED) | SIGHT(WRITTEN), .polls = true),
 	TWO("rwlock-try", "the same, and the reader does not wait", set_up_rwlock,

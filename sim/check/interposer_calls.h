@@ -400,6 +400,18 @@ static void set_up_theirs(void *argument)
 	set_up_with(KIND_INHERITS);
 }
 
+static void set_up_protects(void *argument)
+{
+	(void)argument;
+	set_up_with(KIND_PROTECTS);
+}
+
+static void set_up_robust(void *argument)
+{
+	(void)argument;
+	set_up_with(KIND_ROBUST);
+}
+
 static void theirs_thread(void *argument, int thread)
 {
 	(void)argument;

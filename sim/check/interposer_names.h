@@ -115,6 +115,13 @@
 #define stats_written		   INTERPOSED(preload_stats_written)
 #define stats_rwlock_waiting	   INTERPOSED(preload_stats_rwlock_waiting)
 #define stats_rwlock_waited	   INTERPOSED(preload_stats_rwlock_waited)
+/* Spin locks. */
+#define pthread_spin_init    INTERPOSED(pthread_spin_init)
+#define pthread_spin_destroy INTERPOSED(pthread_spin_destroy)
+#define pthread_spin_lock    INTERPOSED(pthread_spin_lock)
+#define pthread_spin_trylock INTERPOSED(pthread_spin_trylock)
+#define pthread_spin_unlock  INTERPOSED(pthread_spin_unlock)
+#define sched_yield	     INTERPOSED(sched_yield)
 /* Keys and forks. */
 #define pthread_key_create	  INTERPOSED(pthread_key_create)
 #define __pthread_key_create	  INTERPOSED(old_pthread_key_create)

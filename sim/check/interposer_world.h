@@ -40,8 +40,9 @@ static struct world {
 	pthread_mutex_t mutex, second;
 	pthread_cond_t places[PLACES];
 	pthread_rwlock_t rwlock;
-	pawl_atomic64 not_yet_started; /* stays 0 */
-	pawl_atomic64 held;	       /* what a thread tells the others */
+	_Alignas(8) pthread_spinlock_t spin; /* in a word of its own */
+	pawl_atomic64 not_yet_started;	     /* stays 0 */
+	pawl_atomic64 held;		     /* what a thread tells the others */
 	/* Plain, under the mutex. */
 	uint64_t inside, ready, served;
 } * world;
@@ -64,6 +65,11 @@ static const uint32_t identities[THREADS] = {101, 102, 103};
 OUTSIDE const char *sim_thread_pointer(void)
 {
 	return (const char *)&identities[explore_thread()];
+}
+
+static void never_asked_for(void)
+{
+	explore_fail(VERDICT_ASSERTION, "what is done is asked for again");
 }
 
 void start(void)
@@ -92,18 +98,60 @@ static bool is_destroyed(const pthread_mutex_t *mutex)
 	return mutex->__data.__kind == KIND_DESTROYED;
 }
 
+/* As an initialiser leaves it; of attributes only protocol and robustness matter. */
+static int init_theirs(pthread_mutex_t *mutex, const pthread_mutexattr_t *attr)
+{
+	int protocol, robust;
+
+	pthread_mutexattr_getprotocol(attr, &protocol);
+	pthread_mutexattr_getrobust(attr, &robust);
+	if (protocol == PTHREAD_PRIO_PROTECT && robust == PTHREAD_MUTEX_ROBUST)
+		return ENOTSUP;
+	mutex->__data.__kind = PTHREAD_MUTEX_RECURSIVE_NP |
+			       (protocol == PTHREAD_PRIO_INHERIT ? KIND_INHERITS : 0) |
+			       (protocol == PTHREAD_PRIO_PROTECT ? KIND_PROTECTS : 0) |
+			       (robust == PTHREAD_MUTEX_ROBUST ? KIND_ROBUST : 0);
+	return 0;
+}
+
+static int taken_theirs(pthread_mutex_t *mutex)
+{
+	((struct mutex *)mutex)->owner = my_id();
+	return 0;
+}
+
 static int lock_theirs(pthread_mutex_t *mutex)
 {
 	if (is_destroyed(mutex))
 		return EINVAL;
 	pawl_await_cas_acquire(word_of(mutex), 0, my_id(), PAWL_SPIN);
-	return 0;
+	return taken_theirs(mutex);
+}
+
+static int try_theirs(pthread_mutex_t *mutex)
+{
+	if (!pawl_cas_acquire(word_of(mutex), 0, my_id()))
+		return EBUSY;
+	return taken_theirs(mutex);
+}
+
+static int timed_theirs(pthread_mutex_t *mutex, const struct timespec *time)
+{
+	(void)time;
+	return try_theirs(mutex) == 0 ? 0 : ETIMEDOUT;
+}
+
+static int clocked_theirs(pthread_mutex_t *mutex, clockid_t clock,
+			  const struct timespec *time)
+{
+	return clock == CLOCK_MONOTONIC ? timed_theirs(mutex, time) : EINVAL;
 }
 
 static int unlock_theirs(pthread_mutex_t *mutex)
 {
 	if (is_destroyed(mutex) || theirs_refuses)
 		return is_destroyed(mutex) ? EINVAL : EPERM;
+	((struct mutex *)mutex)->owner = 0;
 	pawl_store_release(word_of(mutex), 0);
 	return 0;
 }
@@ -130,7 +178,11 @@ OUTSIDE static int call_theirs(pthread_rwlock_t *rwlock)
 const struct glibc *glibc(void)
 {
 	static const struct glibc functions = {
+		.mutex_init = init_theirs,
 		.mutex_lock = lock_theirs,
+		.mutex_trylock = try_theirs,
+		.mutex_timedlock = timed_theirs,
+		.mutex_clocklock = clocked_theirs,
 		.mutex_unlock = unlock_theirs,
 		.mutex_destroy = destroy_theirs,
 		.cond_signal = tell_theirs,
@@ -206,6 +258,7 @@ static void set_up_with(int kind)
 		lives[t].mortal = lives[t].at_once = lives[t].cancelled = false;
 	lock_choose(sim_lock_type_find("mutex"));
 	sim_before_step = NULL;
+	switch_off();
 	theirs_refuses = false;
 	told_theirs = 0;
 	seen = 0;

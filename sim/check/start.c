@@ -165,6 +165,120 @@ static void first_single_thread(void *argument, int thread)
 	first_thread(argument, thread);
 }
 
+/*
+ * counted: the interposer starts with statistics; profiled: with a profile, in which threads
+ * keep a list of the locks that they hold; profiled-order: which also notes the order.
+ */
+static struct profile_thread profiles[THREADS];
+
+/* As profile.c; the list is short, and any order of unlocks is right. */
+static void keep_list(const volatile void *lock, bool takes)
+{
+	struct profile_thread *t = &profiles[explore_thread()];
+	uint64_t depth = profile_get(&t->depth), i = depth;
+
+	profile_mine = t;
+	profile_set(&t->countdown, 100);
+	if (takes) {
+		profile_set(&t->held[depth].lock, pawl_address(lock));
+		profile_set(&t->depth, depth + 1);
+		return;
+	}
+	while (i-- > 0 && profile_get(&t->held[i].lock) != pawl_address(lock))
+		;
+	expect("the lock is in the list", i < depth, true);
+	profile_set(&t->held[i].lock, profile_get(&t->held[depth - 1].lock));
+	profile_set(&t->depth, depth - 1);
+}
+
+static void set_up_counted(void *argument)
+{
+	(void)argument;
+	begin();
+	machine.stats = "file";
+}
+
+static void set_up_profiled(void *argument)
+{
+	(void)argument;
+	begin();
+	machine.profile = "folder";
+	profile_notes = keep_list;
+	__builtin_memset(profiles, 0, sizeof(profiles));
+}
+
+static void set_up_profiled_order(void *argument)
+{
+	set_up_profiled(argument);
+	machine.mode = "order";
+}
+
+static void notes_in_the_end(void *argument)
+{
+	int t;
+
+	saw(argument);
+	notes_add_up();
+	for (t = 0; t < THREADS; t++)
+		if (explore_final(&profiles[t].depth.raw) != 0)
+			explore_fail(VERDICT_ASSERTION, "a list has what is let go of");
+}
+
+/* Two mutexes of this kind, unlocked in the order in which they were locked. */
+static void lock_two(int kind)
+{
+	pthread_mutex_t *own = &world->own[explore_thread()], *m = &world->mutex;
+	int inside = kind == PTHREAD_MUTEX_RECURSIVE_NP	   ? 0
+		     : kind == PTHREAD_MUTEX_ERRORCHECK_NP ? EDEADLK
+							   : EBUSY;
+
+	own->__data.__kind = kind;
+	expect("lock", pthread_mutex_lock(own), 0);
+	enter(pthread_mutex_lock(m));
+	expect("inside", kind == 0 ? pthread_mutex_trylock(own) : pthread_mutex_lock(own),
+	       inside);
+	if (inside == 0)
+		expect("unlock once", pthread_mutex_unlock(own), 0);
+	expect("unlock", pthread_mutex_unlock(own), 0);
+	expect("unlock", pthread_mutex_unlock(m), 0);
+	expect("lock again", pthread_mutex_lock(own), 0);
+	expect("unlock", pthread_mutex_unlock(own), 0);
+	if (kind != 0)
+		expect("unlock outside", pthread_mutex_unlock(own), EPERM);
+}
+
+static void noted_thread(void *argument, int thread)
+{
+	static const struct timespec soon = {.tv_sec = 1};
+	pthread_mutex_t *m = &world->mutex;
+	int error;
+
+	(void)argument;
+	if (thread == 0) {
+		start_at_the_latest();
+		expect("init", pthread_mutex_init(m, NULL), 0);
+		pawl_store_release(&world->held, 1); /* as pthread_create */
+		if (sim_one_in(2))
+			lock_two(PTHREAD_MUTEX_TIMED_NP);
+		else
+			lock_two(sim_one_in(2) ? PTHREAD_MUTEX_RECURSIVE_NP
+					       : PTHREAD_MUTEX_ERRORCHECK_NP);
+		return;
+	}
+	pawl_await_eq_acquire(&world->held, 1, PAWL_SPIN);
+	expect("trylock", pthread_mutex_trylock(&world->own[thread]), 0);
+	expect("unlock", pthread_mutex_unlock(&world->own[thread]), 0);
+	expect("trylock again", pthread_mutex_trylock(&world->own[thread]), 0);
+	expect("unlock", pthread_mutex_unlock(&world->own[thread]), 0);
+	error = sim_one_in(2) ? pthread_mutex_timedlock(m, &soon) : pthread_mutex_lock(m);
+	if (error == ETIMEDOUT) {
+		see(SAW_LATE);
+		return;
+	}
+	enter(error);
+	expect("unlock", pthread_mutex_unlock(m), 0);
+}
+
 /* asked: what the environment asks for. */
 static const struct asked {
 	const char *lock, *rwlock, *loud, *stats, *profile, *mode;
@@ -414,6 +528,12 @@ const struct scenario start_scenarios[] = {
 	TWO("first-single", "the first call comes before there are two threads",
 	    set_up_single, first_single_thread, fast_in_the_end,
 	    SIGHT(LOCKED) | SIGHT(FAST)),
+	TWO("counted", "calls with statistics", set_up_counted, noted_thread,
+	    notes_in_the_end, SIGHT(LOCKED) | SIGHT(LATE)),
+	TWO("profiled", "calls with a profile", set_up_profiled, noted_thread,
+	    notes_in_the_end, SIGHT(LOCKED) | SIGHT(LATE)),
+	TWO("profiled-order", "the same, and the order of locks", set_up_profiled_order,
+	    noted_thread, notes_in_the_end, SIGHT(LOCKED) | SIGHT(LATE)),
 	ONE("asked", "what the environment asks for", set_up, asked_thread, saw,
 	    SIGHT(ENDED)),
 	TWO("records", "two threads make their records", set_up_records, records_thread,

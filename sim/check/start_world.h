@@ -48,6 +48,14 @@
 #define pthread_self		INTERPOSED(pthread_self)
 #define _exit			INTERPOSED(exit)
 
+/* Fibers have one thread-local storage between them: each variable is a field instead, or
+ * one for all. */
+struct profile_thread;
+struct profile_thread **INTERPOSED(my_profile)(void);
+#undef profile_mine
+#define profile_mine (*INTERPOSED(my_profile)())
+#define __thread
+#define tls_model(model) unused
 #include "interposer_off.h"
 
 #include <life/life.h>
@@ -62,6 +70,7 @@ static struct storage {
 	uint32_t id;   /* glibc's */
 	uint32_t copy; /* ours, if glibc's is not to be found */
 	struct record *record;
+	struct profile_thread *profile;
 } storages[THREADS];
 
 /* Asked for between a look at not_plain and one at identity_at: the compiler keeps volatile
@@ -79,8 +88,9 @@ pthread_t pthread_self(void)
 
 static struct world {
 	pthread_mutex_t mutex;
-	pawl_atomic64 held; /* what a thread tells the others */
-	uint64_t inside;    /* plain, under the mutex */
+	pthread_mutex_t own[THREADS]; /* a thread's own */
+	pawl_atomic64 held;	      /* what a thread tells the others */
+	uint64_t inside;	      /* plain, under the mutex */
 } * world;
 
 /* The system: what it refuses, and what it was asked for. */
@@ -277,10 +287,14 @@ const struct glibc *glibc(void)
 
 #include <preload/offer.c>
 
-/* Fibers have one thread-local storage between them: each variable is a field instead. */
 static uint32_t *my_copy(void)
 {
 	return &storages[explore_thread()].copy;
+}
+
+struct profile_thread **INTERPOSED(my_profile)(void)
+{
+	return &storages[explore_thread()].profile;
 }
 
 static struct record **my_pointer(void)
@@ -288,10 +302,8 @@ static struct record **my_pointer(void)
 	return &storages[explore_thread()].record;
 }
 
-#define __thread
-#define tls_model(model) unused
-#define id		 (*my_copy())
-#define mine		 (*my_pointer())
+#define id   (*my_copy())
+#define mine (*my_pointer())
 #include <preload/record.c>
 #undef id
 #undef mine
@@ -327,7 +339,7 @@ OUTSIDE static void begin(void)
 	list.raw = 0;
 	cursor = NULL;
 	chunk = chunk_end = NULL;
-	stats_on = profile_on = profile_orders = false;
+	switch_off();
 	seen = 0;
 }
 

@@ -486,8 +486,6 @@ static int in_c11(int error)
 		return thrd_busy;
 	case ETIMEDOUT:
 		return thrd_timedout;
-	case ENOMEM:
-		return thrd_nomem;
 	default:
 		return thrd_error;
 	}

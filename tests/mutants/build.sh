@@ -35,7 +35,7 @@ guard) # beside what stands in for it
 	flags="$flags -Dsim_guard_lock_for=sim_real_guard_lock_for"
 	;;
 interposer)
-	sources="preload/cond preload/lock preload/mutex preload/rwlock"
+	sources="preload/cond preload/lock preload/mutex preload/rwlock preload/spin"
 	flags="$flags -include $root/sim/check/interposer_names.h"
 	;;
 rwlock) sources="sync/rwlock sync/rwlock_write sync/mutex sync/jumps sync/mutex_poll sleep/park sleep/copies" ;;
@@ -71,6 +71,7 @@ if [ -e "$root/sim/check/$lock.c" ]; then
 	for included in lease/mode.c preload/filter.c preload/lock.c preload/mutex.c \
 		preload/record.c preload/start.c shared/region.c shared/shared.c \
 		sleep/fence.c sync/hapax.c sync/homes.c sync/nodes.c sync/reads.c; do
+		case " $sources " in *" ${included%.c} "*) continue ;; esac
 		[ -e "$overlay/src/$included" ] || continue
 		case " $sources " in *" ${included%.c} "*) continue ;; esac # an object
 		mkdir -p "$overlay/${included%/*}"
