@@ -13,8 +13,8 @@
  * State (waiters): how many threads wait in the parking table under this
  * address. A signal selects the waiter with the highest real-time priority; if none has
  * one, the newest, or the oldest if that has waited for long. If the waiter sleeps and
- * the signaller holds its mutex, the signal requeues it for the mutex. So a broadcast under the mutex wakes at most one
- * thread, and the others wake as they get the mutex.
+ * the signaller holds its mutex, the signal requeues it for the mutex. So a broadcast
+ * under the mutex wakes at most one thread, and the others wake as they get the mutex.
  *
  *   I1  A waiter is in the table, and counted, before it releases the mutex: a
  *       thread that then changes something under the mutex, and signals, sees it.
