@@ -81,17 +81,6 @@ class DocumentsTest(unittest.TestCase):
             self.write("a.md", f"`{name}`\n")
             self.assertIn(f"a.md:1: {name} does not exist", self.lint())
 
-    def test_allowances_only_shrink(self):
-        self.write("a.md", "Who\n\nWho\n")
-        self.write("scripts/unconverted.txt", "# comment\na.md 2\n")
-        self.assertEqual(self.lint(), "")
-        self.write("a.md", "Who\n\nWho\n\nWho\n")
-        self.assertIn("a.md: 3 findings; scripts/unconverted.txt allows 2", self.lint())
-        self.write("a.md", "text\n")
-        self.assertIn("a.md: is converted", self.lint())
-        os.remove(os.path.join(self.tree, "a.md"))
-        self.assertIn("a.md does not exist", self.lint())
-
     def test_evaluation_follows_data(self):
         for folder in ("data", "docs"):
             shutil.copytree(os.path.join(ROOT, folder), os.path.join(self.tree, folder))
