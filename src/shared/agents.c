@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who stands for whom in a region. See region.h for V2, M4 and the orders. */
+/* Agents of a region: which thread each one represents. See region.h for V2, M4 and the
+ * orders. */
 #include "shared/region.h"
 
 #include "os/shared.h"
@@ -10,23 +11,24 @@ bool pawl_region_lives(struct region_agent *agent, uint64_t value, bool ask)
 
 	if (who == AGENT_FREE || who == AGENT_LEFT)
 		return false;
-	/* A thread that takes the agent over first says who it is, then sets
-	 * first: for a moment the old value seems to live. It may: who waits for
-	 * it looks again. */
+	/* A thread that takes the agent over first stores its name, then first: in
+	 * between the old value seems alive. That is harmless: a thread that waits for
+	 * it checks again. */
 	if (value < pawl_load_acquire(&agent->first)) /* [G] */
 		return false;
 	return !ask || !pawl_os_thread_gone(who);
 }
 
-/* Whether arrive or an `ahead` names this value. Once arrive has moved on from it,
- * it never comes back, and who moved it has said so in its `ahead` before. */
+/* Whether arrive or an `ahead` names this value. Once arrive has changed from it, it never
+ * has it again, and the thread that changed arrive has stored the value in its `ahead`
+ * before. */
 static bool is_named(const struct region *r, uint64_t value)
 {
 	unsigned i;
 
 	for (i = 0; i < r->mutex_count; i++)
 		if (pawl_load_acquire(&r->mutexes[i].arrive) == value && /* [P] */
-		    /* Relaxed: who comes to look at it sees no less, [W]. */
+		    /* Relaxed: a thread that reads the record later sees no less, [W]. */
 		    pawl_load_relaxed(&r->mutexes[i].depart) != value)
 			return true;
 	for (i = 0; i < r->agent_count; i++)
@@ -36,12 +38,12 @@ static bool is_named(const struct region *r, uint64_t value)
 }
 
 /*
- * Whether somebody can still come to look at the record of this value, whose agent
- * is gone (M4); if not, the caller alone may have the agent. While one looks, a
- * waiter may take the value over from a record that is then reused: named here
- * before it was looked at, and there no more. So whoever claims counts, between its
- * look and the reuse, and a look that another's count came into is not good.
- * Ends: each time round another thread has claimed an agent.
+ * Whether a thread may still read the record of this value, whose agent is gone (M4); if
+ * not, only the caller may take the agent. During the search a waiter may copy the value
+ * from a record that the search has not reached into one that it has passed, and the first
+ * may then be reused, so that the search finds neither. So every claim increments a count
+ * between its search and the reuse, and a search during which the count changed is
+ * repeated. Ends: another thread has claimed an agent in each turn.
  */
 static bool wanted(const struct region *r, uint64_t value)
 {
@@ -66,15 +68,16 @@ struct region_agent *pawl_region_claim(struct region *r, uint64_t name)
 		if (who != AGENT_FREE) {
 			if (who != AGENT_LEFT && !pawl_os_thread_gone(who))
 				continue;
-			/* Relaxed: of somebody who is gone; [G]. */
+			/* Relaxed: its thread is gone; [G]. */
 			if (wanted(r, pawl_load_relaxed(&agent->value)))
 				continue;
 		}
-		/* Not a release: who sees the new name waits, and looks again. */
+		/* Not a release: a thread that sees the new name waits, and checks again. */
 		if (!pawl_cas_acquire(&agent->who, who, name)) /* [G] */
 			continue;
 		pawl_store_release(&agent->first, region_next(r, agent)); /* [W] */
-		pawl_store_relaxed(&agent->ahead, 0); /* Relaxed: nobody wants it */
+		pawl_store_relaxed(&agent->ahead,
+				   0); /* Relaxed: no thread reads it (M4) */
 		return agent;
 	}
 	return NULL;

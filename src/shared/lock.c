@@ -14,20 +14,20 @@
 
 /* A waiter polls this long before it sleeps: about what the sleep would cost. */
 enum { SPIN_NS = 4000 };
-/* It sleeps no longer than this before it asks whether who is ahead still
- * lives; longer each time. */
+/* It sleeps for this long before it asks the system whether its predecessor's thread still
+ * exists; twice as long each time, up to the second. */
 enum { FIRST_LOOK_NS = 4 * 1000 * 1000, LAST_LOOK_NS = 64 * 1000 * 1000 };
 
 enum turn {
-	TURN_WAIT, /* for `ahead`, whose thread lives */
+	TURN_WAIT, /* wait for `ahead`, whose thread exists */
 	TURN_FREE, /* ahead has departed */
-	TURN_DEAD, /* ahead died inside */
-	TURN_LOST, /* nothing fits: corrupt, or the queue has moved on meanwhile */
+	TURN_DEAD, /* ahead died as the owner */
+	TURN_LOST, /* inconsistent: corrupt, or the queue has changed meanwhile */
 };
 
 /*
- * Follows *ahead over those that died waiting (M3). The walk ends: it goes back
- * in the order of arrival, and meets no agent twice.
+ * Follows *ahead past waiters that died (M3). Ends: the walk goes back in the order of
+ * arrival, and meets no agent twice.
  */
 static enum turn look(struct region *r, struct region_mutex *m, uint64_t *ahead, bool ask)
 {
@@ -43,15 +43,15 @@ static enum turn look(struct region *r, struct region_mutex *m, uint64_t *ahead,
 			return TURN_FREE;
 		if (pawl_region_lives(agent, *ahead, ask))
 			return TURN_WAIT;
-		/* Again. Relaxed, both: only in its name was either stored, and all
-		 * that was done in its name happened before, by [G]. */
+		/* Again. Relaxed, both: only this agent's thread stored either, and all its
+		 * stores happened before, by [G]. */
 		if (pawl_load_relaxed(&m->depart) == *ahead)
 			return TURN_FREE;
 		if (pawl_load_relaxed(&m->owner) == *ahead) /* Relaxed: likewise */
 			return TURN_DEAD;
-		/* Relaxed, both: who has said so in its ahead finds them as they
-		 * were left (M4); who only tries may find those of another life,
-		 * and then arrive is not what it was. */
+		/* Relaxed, both: for a waiter, which has published *ahead, the record does
+		 * not change (M4); a trylock may read that of a later thread, but then its
+		 * compare-and-swap of arrive fails. */
 		further = pawl_load_relaxed(&agent->ahead);
 		if (pawl_load_relaxed(&agent->value) != *ahead) /* Relaxed: likewise */
 			return TURN_LOST;
@@ -62,22 +62,22 @@ static enum turn look(struct region *r, struct region_mutex *m, uint64_t *ahead,
 
 void pawl_region_wake_slow(struct region_entry *entry)
 {
-	/* Lowered before the count is raised: a sleeper whose mark this takes
-	 * away had read the count before, and finds it changed. */
+	/* asleep is cleared before wakes is incremented: a sleeper whose mark this clears
+	 * had read wakes before, and finds it changed. */
 	if (pawl_exchange_acquire(&entry->asleep, 0) == 0) /* [K] */
 		return;
-	/* Release: who reads the new count sets its mark after we took this one. */
+	/* Release: a sleeper that reads the new count sets asleep after we cleared it. */
 	pawl_fetch_add_release(&entry->wakes, 1); /* [K] */
 	pawl_os_wake_shared(&entry->wakes);
 }
 
-/* The mutex is ours, because of `turn`: goes in; and out again if it is lost. A
- * corrupt one is lost from now on: who comes after us must not wait for us. */
+/* Enters the mutex, which is this thread's turn by `turn`; departs again if it is lost. A
+ * corrupt mutex is lost from now on, and departs too: successors must not wait for us. */
 static int enter(struct region *r, struct region_agent *me, unsigned index, uint64_t mine,
 		 enum turn turn)
 {
 	struct region_mutex *m = &r->mutexes[index];
-	/* Relaxed: owners' alone (M5), and the last one's writes are seen. */
+	/* Relaxed: only owners write it (M5), and we see the last one's writes. */
 	bool lost = turn == TURN_LOST || pawl_load_relaxed(&m->state) == MUTEX_LOST;
 
 	/* Relaxed, here and below: before the owner, in region_enter. */
@@ -104,24 +104,24 @@ int pawl_region_try(struct region *r, struct region_agent *me, unsigned index)
 	if (turn == TURN_WAIT)
 		return EBUSY;
 	if (turn == TURN_LOST)
-		/* While arrive stays, so do the records that were read (M4). A swap,
-		 * for that is not told by an old value; relaxed, for nothing hangs
-		 * on what else was done. */
+		/* While arrive does not change, neither do the records that were read (M4).
+		 * A read-modify-write, because a load could return a stale value; relaxed,
+		 * because nothing else is read after it. */
 		return pawl_cas_relaxed(&m->arrive, last, last) ? ENOTRECOVERABLE : EBUSY;
 	mine = region_draw(r, me);
-	/* Relaxed: the swap releases it, and what it reads is what we read above. */
+	/* Relaxed: [P] releases it, and reads the value of arrive that we read above. */
 	pawl_store_relaxed(&me->ahead, ahead);
 	if (!pawl_cas_release(&m->arrive, last, mine)) { /* [P] */
-		/* Relaxed: nobody's record was looked at since. */
+		/* Relaxed: no other agent's record was read since. */
 		pawl_store_relaxed(&me->ahead, 0);
 		return EBUSY;
 	}
-	/* arrive stayed, so nobody came between: still our turn (M2). */
+	/* arrive had not changed, so no thread came between: still our turn (M2). */
 	return enter(r, me, index, mine, turn);
 }
 
-/* What it has seen the caller sees, too, when it looks: otherwise it would go round
- * until it does. */
+/* The caller's next look sees the departure that this has seen, so its loop does not
+ * spin. */
 static bool departed(const struct region_mutex *m, const struct region_entry *entry,
 		     uint64_t value)
 {
@@ -129,8 +129,8 @@ static bool departed(const struct region_mutex *m, const struct region_entry *en
 	       pawl_load_relaxed(&m->depart) == value;	   /* Relaxed: the same word */
 }
 
-/* Waits for `ahead` to depart or to leave, but not for long: the caller looks
- * again. Ends by itself, for the sleep is bounded. */
+/* Waits for `ahead` to depart or to time out, for a bounded time; the caller then checks
+ * again. */
 static enum pawl_wake rest(struct region *r, unsigned index, uint64_t ahead,
 			   const struct pawl_deadline *deadline, uint64_t ns)
 {
@@ -148,7 +148,7 @@ static enum pawl_wake rest(struct region *r, unsigned index, uint64_t ahead,
 	/* Relaxed: [K] below. */
 	pawl_store_relaxed(&entry->asleep, 1);
 	if (!pawl_os_barrier_all()) /* [K] */
-		/* Relaxed: who misses it misses us, and we look again. */
+		/* Relaxed: a waker that misses it may miss us, and we wake by time. */
 		pawl_store_relaxed(r->fenced, 1);
 	if (departed(m, entry, ahead) || !pawl_region_lives(agent, ahead, false))
 		return PAWL_WOKEN;
@@ -163,16 +163,16 @@ int pawl_region_lock(struct region *r, struct region_agent *me, unsigned index,
 	enum pawl_wake woken = PAWL_WOKEN;
 	enum turn turn;
 
-	/* Not an exchange: whom we wait for must be known to all before anybody
-	 * can come to wait for us. Ends: each failure is another's arrival. */
+	/* Not an exchange: our predecessor must be published before another thread can
+	 * wait for us. Ends: each failure is another thread's arrival. */
 	do {
-		/* Relaxed, both: the swap reads the same, and releases the other. */
+		/* Relaxed, both: [P] reads the same value, and releases ahead. */
 		published = pawl_load_relaxed(&m->arrive);
 		pawl_store_relaxed(&me->ahead, published);
 	} while (!pawl_cas_acq_rel(&m->arrive, published, mine)); /* [P] */
 
-	/* Ends: who is ahead departs, or is found gone, and then the one before
-	 * it; there are only so many, and nobody comes between. */
+	/* Ends: each predecessor departs, or is found gone, and then the one before it;
+	 * their number is bounded, and no thread comes between. */
 	ahead = published;
 	while ((turn = look(r, m, &ahead, woken != PAWL_WOKEN)) == TURN_WAIT) {
 		if (ahead != published) {
@@ -180,8 +180,8 @@ int pawl_region_lock(struct region *r, struct region_agent *me, unsigned index,
 			published = ahead;
 		}
 		if (woken == PAWL_LATE) {
-			/* As if we had died: who waits for us goes on to wait
-			 * for who is ahead of us. */
+			/* As if we had died: our successor then waits for our
+			 * predecessor. */
 			pawl_store_release(&me->who, AGENT_LEFT); /* [W] */
 			region_wake(r, region_entry_of(r, index, mine));
 			return ETIMEDOUT;
@@ -193,11 +193,11 @@ int pawl_region_lock(struct region *r, struct region_agent *me, unsigned index,
 	return enter(r, me, index, mine, turn);
 }
 
-/* The agent that owns the mutex; right if that is one of the caller's own. */
+/* The agent that owns the mutex; reliable if it is one of the calling thread's. */
 static const struct region_agent *owner_of(const struct region *r, unsigned index)
 {
 	const struct region_mutex *m = &r->mutexes[index];
-	/* In this order: who departed after us had said before that it owns it. */
+	/* In this order: a thread that departed after us had stored owner before. */
 	uint64_t last = pawl_load_acquire(&m->depart); /* [A] */
 	/* Relaxed, here and below: a thread sees its own stores. */
 	uint64_t owner = pawl_load_relaxed(&m->owner);
@@ -230,7 +230,7 @@ int pawl_region_consistent(struct region *r, unsigned index)
 {
 	struct region_mutex *m = &r->mutexes[index];
 
-	/* Relaxed: ours. */
+	/* Relaxed: only the owner accesses it (M5). */
 	if (pawl_load_relaxed(&m->state) != MUTEX_INCONSISTENT)
 		return EINVAL;
 	pawl_store_relaxed(&m->state, MUTEX_CONSISTENT);

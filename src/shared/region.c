@@ -73,7 +73,7 @@ static uint64_t sum_of(const struct header *h)
 	return sum;
 }
 
-/* Whether these are numbers that a region can have. */
+/* Whether a region can have these numbers. */
 static bool reasonable(const struct header *h)
 {
 	return h->mutexes >= 1 && h->mutexes <= MUTEXES_MAX && h->agents >= 1 &&
@@ -81,15 +81,15 @@ static bool reasonable(const struct header *h)
 	       h->data_bytes <= DATA_BYTES_MAX && h->bytes == layout_of(h).bytes;
 }
 
-/* Whether every value in the region is some agent's. Others may be at work in it:
- * what is sound stays so. */
+/* Whether every value in the region belongs to an agent. Other processes may be using it:
+ * a sound region stays sound. */
 static bool sound(const struct region *r)
 {
 	unsigned i;
 
 	for (i = 0; i < r->agent_count; i++) {
 		const struct region_agent *agent = &r->agents[i];
-		/* Relaxed, here and below: each word is judged by itself. */
+		/* Relaxed, here and below: each word is checked by itself. */
 		uint64_t value = pawl_load_relaxed(&agent->value);
 
 		if ((value != 0 && region_agent_of(r, value) != agent) ||
@@ -152,7 +152,7 @@ static int read_magic(int fd, uint64_t *bytes, uint64_t *magic)
 	return pawl_os_file_read(fd, magic, sizeof(*magic));
 }
 
-/* Makes a file empty if it holds what a creator left; EEXIST if it holds more. */
+/* Empties a file that an unfinished creation left; EEXIST if it has other content. */
 static int clear(int fd)
 {
 	uint64_t bytes, magic;
@@ -193,8 +193,8 @@ static int fill(struct pawl_shared **region, int fd, const struct header *h)
 }
 
 static pawl_atomic64 creating; /* guard: one thread of the process at a time */
-/* The descriptor that holds a file's lock, plus 1. Inherited by the child of a fork,
- * it would keep the lock when the creator dies. */
+/* The descriptor that holds a file's lock, plus 1. The child of a fork closes it: it would
+ * keep the lock when the creator dies. */
 static pawl_atomic64 locked;
 
 /* Creates a region in the caller's file; *copy is a descriptor for it. */
@@ -207,7 +207,7 @@ static int create_in(struct pawl_shared **region, int *copy, int fd,
 	pawl_guard_lock(&creating);
 	error = pawl_os_file_reopen(copy, fd, &kind);
 	if (error == 0) {
-		/* Relaxed: for this thread, and for a child, which is a copy. */
+		/* Relaxed: read by this thread, or by a child, which is a copy. */
 		pawl_store_relaxed(&locked, (uint64_t)*copy + 1);
 		error = pawl_os_file_lock(*copy, fd, &kind);
 		if (error == 0) {
@@ -304,7 +304,8 @@ int pawl_shared_attach(struct pawl_shared **region, int fd)
 		error = map(region, fd, &h);
 	if (error != 0)
 		return error;
-	/* Last: to close a descriptor would drop the caller's record locks. */
+	/* Last: if a later step failed, closing the duplicate would drop the caller's
+	 * record locks. */
 	error = sound(&(*region)->r) ? pawl_os_file_duplicate(&(*region)->fd, fd)
 				     : EINVAL;
 	if (error != 0) {

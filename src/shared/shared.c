@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl/shared.h for the threads of this process: which agent a thread has in
- * which region, and what becomes of it at exit and fork. See shared/region.h for the
- * orders.
+ * pawl/shared.h for the threads of this process: which agents a thread has in which
+ * regions, and what happens to them at exit and fork. See shared/region.h for the orders.
  *
- * A thread has a seat for each agent. It needs a second agent in a region only
- * for a timed wait while it holds something: such a wait may leave its agent
- * behind, and with it what that agent holds.
+ * A thread has a seat for each of its agents. It needs a second agent in a region only for
+ * a timed wait while it holds a mutex there: a wait that times out abandons its agent, and
+ * would abandon that mutex with it.
  */
 #include "shared/shared.h"
 
@@ -20,26 +19,26 @@
 #include <stdlib.h>
 
 struct seat {
-	uint64_t serial; /* of the attachment; it may be gone */
+	uint64_t serial; /* of the attachment, which may be detached by now */
 	struct region_agent *agent;
 	struct seat *next;
 };
 
-/* This thread's dealings with regions. */
+/* This thread's seats, and a cache of the one used last. */
 static __thread struct {
-	uint64_t serial; /* of the attachment used last; 0 is none's */
+	uint64_t serial; /* of the attachment used last; 0 is no attachment */
 	struct region_agent *agent;
 	uint64_t first, span; /* the agent's values: first + 0..span */
-	uint64_t next;	      /* the one it draws next: region_next, at hand */
-	uint64_t name;	      /* of this thread; 0 until it is asked for */
+	uint64_t next;	      /* the value it draws next: region_next */
+	uint64_t name;	      /* of this thread; 0 until first needed */
 	struct seat *seats, *spare;
 } mine __attribute__((tls_model("initial-exec")));
 
 static struct pawl_shared *attachments;
-static pawl_atomic64 guard; /* of the list */
-static uint64_t serials;    /* under the guard */
+static pawl_atomic64 guard; /* protects the list and serials */
+static uint64_t serials;
 
-/* What agent.user says of an attachment: unlike other processes' ones. */
+/* The value of agent.user for an attachment; unique among all processes. */
 static uint64_t user_of(uint64_t serial)
 {
 	return pawl_os_process() << 32 | serial;
@@ -69,8 +68,8 @@ static void forget_seat(struct seat **at)
 	free(unlink_seat(at));
 }
 
-/* Gives back what this process has through an attachment, or EBUSY. Requires the
- * guard. Relaxed: of this process, which is not using them. */
+/* Frees the agents that this process has through an attachment, or returns EBUSY. Requires
+ * the guard. Relaxed: agents of this process, which is not using them. */
 static int free_agents(struct pawl_shared *s)
 {
 	struct region_agent *agent, *end = s->r.agents + s->r.agent_count;
@@ -111,8 +110,8 @@ int pawl_shared_delist(struct pawl_shared *s)
 	return error;
 }
 
-/* Gives this thread's agents back, but for those that hold something: others
- * will find that their thread is gone. */
+/* Frees this thread's agents, except those that own a mutex: other threads find that their
+ * thread is gone. */
 void pawl_shared_leave(struct pawl_thread *self)
 {
 	struct pawl_shared *s;
@@ -125,7 +124,8 @@ void pawl_shared_leave(struct pawl_thread *self)
 			    !pawl_region_holds(&s->r, mine.seats->agent))
 				pawl_region_free(mine.seats->agent);
 			else if (s->serial == mine.seats->serial)
-				pawl_note_releasing(s); /* to who finds us gone */
+				pawl_note_releasing(
+					s); /* to a thread that finds us gone */
 		forget_seat(&mine.seats);
 	}
 	while (mine.spare != NULL)
@@ -133,8 +133,9 @@ void pawl_shared_leave(struct pawl_thread *self)
 	pawl_guard_unlock(&guard);
 }
 
-/* The child of a fork is another thread, and has no agents yet. It keeps the seats: the
- * allocator's own handler, which makes free safe again, may be yet to run. */
+/* The child's thread is a new one, and has no agents yet. It keeps the memory of the
+ * seats: the allocator's own fork handler, without which free is not safe, may not have run
+ * yet. */
 void pawl_shared_forked(void)
 {
 	while (mine.seats != NULL) {
@@ -163,17 +164,17 @@ static struct seat *new_seat(struct pawl_shared *s)
 
 	if (seat == NULL)
 		return NULL;
-	/* Where that cannot be, others find that our thread is gone. */
+	/* Without an exit handler, other threads find that this one is gone. */
 	pawl_at_thread_exit();
-	/* For each process once is enough; for a forked one the first is here. */
+	/* Once per process is enough; in the child of a fork, this is the first time. */
 	if (!pawl_os_barrier_all_prepare())
-		pawl_store_relaxed(s->r.fenced, 1); /* Relaxed: set for good */
+		pawl_store_relaxed(s->r.fenced, 1); /* Relaxed: never cleared */
 	seat->agent = pawl_region_claim(&s->r, my_name());
 	if (seat->agent == NULL) {
 		free(seat);
 		return NULL;
 	}
-	/* Relaxed: for this process. */
+	/* Relaxed: only this process reads it. */
 	pawl_store_relaxed(&seat->agent->user, user_of(s->serial));
 	seat->serial = s->serial;
 	seat->next = mine.seats;
@@ -181,8 +182,8 @@ static struct seat *new_seat(struct pawl_shared *s)
 	return seat;
 }
 
-/* This thread's agent in the region, one that holds nothing if `idle`; NULL if
- * there is none to be had. */
+/* This thread's agent in the region; one that owns no mutex if `idle`. NULL if none is
+ * left. */
 static struct region_agent *find_agent(struct pawl_shared *s, bool idle)
 {
 	struct seat *seat;
@@ -196,8 +197,8 @@ static struct region_agent *find_agent(struct pawl_shared *s, bool idle)
 	return seat != NULL ? seat->agent : NULL;
 }
 
-/* Makes it the agent that the short ways use; all that they know of it changes
- * together, and after the last value it has drawn. */
+/* Makes it the cached agent, which the fast paths use. The whole cache is filled, after the
+ * last value that the agent has drawn. */
 static void keep_at_hand(const struct pawl_shared *s, struct region_agent *agent)
 {
 	mine.serial = s->serial;
@@ -208,7 +209,7 @@ static void keep_at_hand(const struct pawl_shared *s, struct region_agent *agent
 	mine.next = region_next(&s->r, agent);
 }
 
-/* The agent was left behind. */
+/* Forgets an agent that a timed-out wait has abandoned. */
 static void lose_agent(struct region_agent *agent)
 {
 	struct seat **at = &mine.seats;
@@ -218,7 +219,7 @@ static void lose_agent(struct region_agent *agent)
 	forget_seat(at);
 }
 
-/* Locks, or tries to if there is to be no wait. */
+/* Locks; or tries to lock, without `wait`. */
 static int lock_slow(struct pawl_shared *s, unsigned mutex, bool wait,
 		     const struct pawl_deadline *deadline)
 {
@@ -239,7 +240,7 @@ static int lock_slow(struct pawl_shared *s, unsigned mutex, bool wait,
 	return error;
 }
 
-/* The usual case, in a few instructions: an agent at hand, and a free mutex. */
+/* The fast path: the cached agent takes a free mutex. */
 static inline bool take(struct pawl_shared *s, unsigned mutex)
 {
 	return __builtin_expect(mine.serial == s->serial, true) &&
@@ -280,9 +281,9 @@ int pawl_shared_mutex_unlock(struct pawl_shared *region, unsigned mutex)
 
 	if (mutex >= region->r.mutex_count)
 		return EINVAL;
-	/* As owner_of in lock.c, for the agent at hand. */
+	/* As owner_of in lock.c, for the cached agent. */
 	last = pawl_load_acquire(&m->depart); /* [A] */
-	owner = pawl_load_relaxed(&m->owner); /* Relaxed: a thread sees its own */
+	owner = pawl_load_relaxed(&m->owner); /* Relaxed: a thread sees its own stores */
 	if (__builtin_expect(mine.serial != region->serial ||
 				     owner - mine.first > mine.span || owner == last,
 			     false) &&
