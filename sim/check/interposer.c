@@ -446,12 +446,6 @@ static void spin_thread(void *argument, int thread)
 	spin_once(error);
 }
 
-static void notes_in_the_end(void *argument)
-{
-	saw(argument);
-	notes_add_up();
-}
-
 const struct lock_type interposer_types[] = {
 	{.name = "interposer", .base = "interposer", .header = "pthread.h"},
 	{.name = NULL},
@@ -530,6 +524,23 @@ const struct scenario interposer_scenarios[] = {
 	    rwlock_try_thread, saw, SIGHT(LOCKED) | SIGHT(WRITTEN) | SIGHT(BUSY)),
 	TWO("rwlock-shared", "the same of a lock between processes", set_up_rwlock,
 	    rwlock_shared_thread, all_left_to_glibc, SIGHT(LOCKED)),
+	TWO("rwlock-calls", "one that is initialised again, locked in all ways",
+	    set_up_rwlock_calls, rwlock_calls_thread, saw,
+	    SIGHT(LOCKED) | SIGHT(BAD_TIME)),
+	TWO("rwlock-counted", "the same with statistics", set_up_rwlock_counted,
+	    rwlock_calls_thread, notes_in_the_end, SIGHT(LOCKED)),
+	TWO("rwlock-profiled", "the same in a profile", set_up_rwlock_profiled,
+	    rwlock_calls_thread, notes_in_the_end, SIGHT(LOCKED)),
+	TWO("rwlock-asleep-counted", "one waits, with statistics", set_up_rwlock_counted,
+	    rwlock_asleep_thread, notes_in_the_end, SIGHT(LOCKED) | SIGHT(WRITTEN)),
+	TWO("rwlock-asleep-profiled", "the same in a profile", set_up_rwlock_profiled,
+	    rwlock_asleep_thread, notes_in_the_end, SIGHT(LOCKED) | SIGHT(WRITTEN)),
+	ONE("rwlock-theirs", "all are left to glibc", set_up_rwlock_theirs,
+	    rwlock_theirs_thread, saw, SIGHT(LOCKED)),
+	TWO("rwlock-other", "a thread ends another one's read", set_up_rwlock,
+	    rwlock_other_thread, saw, SIGHT(LOCKED)),
+	TWO("rwlock-slots", "readers are in slots", set_up_rwlock, rwlock_slots_thread,
+	    saw, SIGHT(LOCKED) | SIGHT(BUSY)),
 	THREE("rwlock-first-queued", "two writers and a reader meet so", set_up_rwlock,
 	      rwlock_queued_thread, saw, SIGHT(LOCKED) | SIGHT(BUSY)),
 	THREE("changed", "two wait with a mutex each, one broadcasts", set_up_changed,

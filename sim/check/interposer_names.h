@@ -110,7 +110,7 @@
 #define __pthread_rwlock_trywrlock INTERPOSED(old_pthread_rwlock_trywrlock)
 #define __pthread_rwlock_unlock	   INTERPOSED(old_pthread_rwlock_unlock)
 #define rwlock_choose		   INTERPOSED(preload_rwlock_choose)
-#define rwlock_plain_if		   INTERPOSED(preload_rwlock_plain_if)
+#define rwlock_plain_if		   (*INTERPOSED(preload_rwlock_plain_if))
 #define stats_read		   INTERPOSED(preload_stats_read)
 #define stats_written		   INTERPOSED(preload_stats_written)
 #define stats_rwlock_waiting	   INTERPOSED(preload_stats_rwlock_waiting)

@@ -130,4 +130,236 @@ static void rwlock_shared_thread(void *argument, int thread)
 	expect("unlock", pthread_rwlock_unlock(&world->rwlock), 0);
 }
 
+/* rwlock-calls: a lock that was used before is initialised again, and locked in all ways; in
+ * -counted with statistics, in -profiled in a profile. To keep the search short every time
+ * limit is past, and a section ends when nobody waits for it. */
+OUTSIDE static uint64_t past_soon(void)
+{
+	return 2000000000;
+}
+
+static void set_up_rwlock_calls(void *argument)
+{
+	set_up_rwlock(argument);
+	sim_clock = past_soon;
+}
+
+static void set_up_rwlock_counted(void *argument)
+{
+	set_up_rwlock_calls(argument);
+	stats_on = true;
+	sim_preload_rwlock_plain_if = &plain_if_none; /* as start.c has it */
+}
+
+static void set_up_rwlock_profiled(void *argument)
+{
+	set_up_rwlock_calls(argument);
+	profile_on = profile_orders = true;
+	sim_preload_rwlock_plain_if = &plain_if_none;
+}
+
+static void expect_bad_times(void)
+{
+	pthread_rwlock_t *l = &world->rwlock;
+
+	expect("timedrdlock", pthread_rwlock_timedrdlock(l, &no_time), EINVAL);
+	expect("timedwrlock", pthread_rwlock_timedwrlock(l, &no_time), EINVAL);
+	expect("clockrdlock", pthread_rwlock_clockrdlock(l, CLOCK_BOOTTIME, &soon),
+	       EINVAL);
+	expect("clockwrlock", pthread_rwlock_clockwrlock(l, CLOCK_BOOTTIME, &soon),
+	       EINVAL);
+	see(SAW_BAD_TIME);
+}
+
+static void init_again(void)
+{
+	pthread_rwlock_t *l = &world->rwlock;
+
+	expect("wrlock", pthread_rwlock_wrlock(l), 0);
+	expect("unlock", pthread_rwlock_unlock(l), 0);
+	expect("destroy", pthread_rwlock_destroy(l), 0);
+	expect("init", pthread_rwlock_init(l, NULL), 0);
+	l->__data.__flags = PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
+}
+
+/* Who writes is told so, whatever it asks for. */
+static void write_in_a_way(int error)
+{
+	expect("wrlock", error, 0);
+	world->inside++;
+	see(SAW_LOCKED);
+	expect("wrlock inside", pthread_rwlock_wrlock(&world->rwlock), EDEADLK);
+	expect("timedwrlock inside", pthread_rwlock_timedwrlock(&world->rwlock, &soon),
+	       EDEADLK);
+	expect("timedrdlock inside", pthread_rwlock_timedrdlock(&world->rwlock, &soon),
+	       EDEADLK);
+	expect("rdlock inside", read_lock(), EDEADLK);
+	expect("tryrdlock inside", pthread_rwlock_tryrdlock(&world->rwlock), EBUSY);
+}
+
+/* While the other thread writes, or not: one of the calls, and what it returns. */
+static void call_outside(int tried, int timed)
+{
+	pthread_rwlock_t *l = &world->rwlock;
+	bool writes = sim_one_in(2);
+	int error;
+
+	if (sim_one_in(2)) {
+		error = writes ? pthread_rwlock_trywrlock(l)
+			       : pthread_rwlock_tryrdlock(l);
+		expect("try", error, tried);
+	} else if (sim_one_in(2)) {
+		error = writes ? pthread_rwlock_timedwrlock(l, &soon)
+			       : pthread_rwlock_timedrdlock(l, &soon);
+		expect("timed", error, timed);
+	} else {
+		error = writes ? pthread_rwlock_clockwrlock(l, CLOCK_MONOTONIC, &soon)
+			       : pthread_rwlock_clockrdlock(l, CLOCK_MONOTONIC, &soon);
+		expect("clock", error, timed);
+	}
+	if (error == 0 && writes)
+		expect("wrlock inside", pthread_rwlock_wrlock(l), EDEADLK);
+	if (error == 0)
+		expect("unlock", pthread_rwlock_unlock(l), 0);
+}
+
+static void rwlock_calls_thread(void *argument, int thread)
+{
+	(void)argument;
+	sim_give_reads(thread);
+	if (thread == 0) {
+		init_again();
+		write_in_a_way(pthread_rwlock_trywrlock(&world->rwlock));
+		pawl_store_release(&world->held, 1);
+		pawl_await_eq_acquire(&world->held, 2, PAWL_SPIN);
+		expect("unlock", pthread_rwlock_unlock(&world->rwlock), 0);
+		pawl_store_release(&world->held, 3);
+		return;
+	}
+	pawl_await_eq_acquire(&world->held, 1, PAWL_SPIN);
+	expect_bad_times();
+	call_outside(EBUSY, ETIMEDOUT);
+	pawl_store_release(&world->held, 2);
+	pawl_await_eq_acquire(&world->held, 3, PAWL_SPIN);
+	expect_bad_times();
+	call_outside(0, 0);
+}
+
+/* rwlock-asleep-counted, -profiled: one waits without a limit, and is asleep when the other
+ * unlocks. */
+static void rwlock_asleep_thread(void *argument, int thread)
+{
+	pthread_rwlock_t *l = &world->rwlock;
+	bool writes = sim_one_in(2);
+
+	(void)argument;
+	sim_give_reads(thread);
+	if (thread == 0) {
+		expect("lock", writes ? pthread_rwlock_wrlock(l) : read_lock(), 0);
+		pawl_store_release(&world->held, 1);
+		explore_await_quiet();
+	} else {
+		pawl_await_eq_acquire(&world->held, 1, PAWL_SPIN);
+		expect("lock", writes ? pthread_rwlock_wrlock(l) : read_lock(), 0);
+		see(writes ? SAW_WRITTEN : SAW_LOCKED);
+	}
+	expect("unlock", pthread_rwlock_unlock(l), 0);
+}
+
+/* rwlock-theirs: all are left to glibc, whose results are the caller's, with a profile and
+ * without. */
+static void set_up_rwlock_theirs(void *argument)
+{
+	set_up_rwlock(argument);
+	rwlock_choose(true);
+}
+
+static void call_all_theirs(int result)
+{
+	pthread_rwlock_t *l = &world->rwlock;
+
+	theirs_returns = result;
+	expect("rdlock", pthread_rwlock_rdlock(l), result);
+	expect("wrlock", pthread_rwlock_wrlock(l), result);
+	expect("tryrdlock", pthread_rwlock_tryrdlock(l), result);
+	expect("trywrlock", pthread_rwlock_trywrlock(l), result);
+	expect("timedrdlock", pthread_rwlock_timedrdlock(l, &soon), result);
+	expect("timedwrlock", pthread_rwlock_timedwrlock(l, &soon), result);
+	expect("clockrdlock", pthread_rwlock_clockrdlock(l, CLOCK_MONOTONIC, &soon),
+	       result);
+	expect("clockwrlock", pthread_rwlock_clockwrlock(l, CLOCK_MONOTONIC, &soon),
+	       result);
+	expect("unlock", pthread_rwlock_unlock(l), result);
+	expect("destroy", pthread_rwlock_destroy(l), result);
+}
+
+static void rwlock_theirs_thread(void *argument, int thread)
+{
+	(void)argument;
+	sim_give_reads(thread);
+	expect("init", pthread_rwlock_init(&world->rwlock, NULL), 0);
+	call_all_theirs(0);
+	call_all_theirs(EAGAIN);
+	expect("calls", told_theirs, 21);
+	profile_on = true;
+	told_theirs = 0;
+	call_all_theirs(0);
+	expect("calls in a profile", told_theirs, 10);
+	call_all_theirs(EAGAIN); /* those that may wait are tried before */
+	expect("calls in a profile", told_theirs, 26);
+	expect("init", pthread_rwlock_init(&world->rwlock, NULL), EAGAIN);
+	see(SAW_LOCKED);
+}
+
+/* rwlock-other: glibc counts readers, and cannot tell one from another: a thread that does
+ * not read ends another one's read. Nobody reads in the end. */
+static void rwlock_other_thread(void *argument, int thread)
+{
+	(void)argument;
+	sim_give_reads(thread);
+	if (thread == 0) {
+		expect("rdlock", read_lock(), 0);
+		pawl_store_release(&world->held, 1);
+		return;
+	}
+	pawl_await_eq_acquire(&world->held, 1, PAWL_SPIN);
+	expect("unlock of another's", pthread_rwlock_unlock(&world->rwlock), 0);
+	expect("trywrlock", pthread_rwlock_trywrlock(&world->rwlock), 0);
+	see(SAW_LOCKED);
+}
+
+/* rwlock-slots: of a lock whose readers say so in slots. */
+static void rwlock_slots_thread(void *argument, int thread)
+{
+	struct pawl_rwlock *l = (struct pawl_rwlock *)(void *)&world->rwlock;
+
+	(void)argument;
+	sim_give_reads(thread);
+	if (thread == 0) {
+		expect("rdlock", read_lock(), 0);
+		expect("unlock", pthread_rwlock_unlock(&world->rwlock), 0);
+		pawl_store_relaxed(&l->word, PAWL_RWLOCK_FENCED | PAWL_RWLOCK_WRITTEN);
+		pawl_store_release(&world->held, 1);
+		read_once(read_lock());
+		pawl_store_release(&world->held, 2);
+	} else {
+		bool after = sim_one_in(2);
+		int error;
+
+		if (after)
+			pawl_await_eq_acquire(&world->held, 2, PAWL_SPIN);
+		else
+			pawl_await_ne_acquire(&world->held, 0, PAWL_SPIN);
+		error = pthread_rwlock_trywrlock(&world->rwlock);
+		if (error == EBUSY && !after) {
+			see(SAW_BUSY);
+			return;
+		}
+		expect("trywrlock", error, 0);
+		world->inside++;
+		see(SAW_LOCKED);
+		expect("unlock", pthread_rwlock_unlock(&world->rwlock), 0);
+	}
+}
+
 #endif /* CHECK_INTERPOSER_RWLOCK_H */

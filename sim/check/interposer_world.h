@@ -32,6 +32,7 @@
 
 #include <errno.h>
 #include <setjmp.h>
+#include <string.h>
 #include <threads.h>
 
 enum { THREADS = 3, PLACES = 8 };
@@ -52,11 +53,11 @@ static pthread_cond_t *cond; /* one of the places */
 /* The interposer's other files. In memory that cannot be written, so that a look is no
  * step: nobody changes it any more. */
 extern const int sim_preload_not_plain;
-extern const uint64_t sim_preload_rwlock_plain_if;
 extern const ptrdiff_t sim_preload_identity_at;
 pawl_atomic64 *sim_preload_not_started;
 const int sim_preload_not_plain = 0;
-const uint64_t sim_preload_rwlock_plain_if = RWLOCK_OURS;
+static const uint64_t plain_if_ours = RWLOCK_OURS, plain_if_none = RWLOCK_NO_CLAIM;
+const volatile uint64_t *sim_preload_rwlock_plain_if;
 const ptrdiff_t sim_preload_identity_at = 0;
 volatile ptrdiff_t declared_identity_at; /* the same, for this file */
 
@@ -168,11 +169,36 @@ OUTSIDE static int tell_theirs(pthread_cond_t *c)
 	return 0;
 }
 
+/* Read-write locks: what each call is to return. */
+static int theirs_returns;
+
 OUTSIDE static int call_theirs(pthread_rwlock_t *rwlock)
 {
 	(void)rwlock;
 	told_theirs++;
-	return 0;
+	return theirs_returns;
+}
+
+OUTSIDE static int call_theirs_timed(pthread_rwlock_t *rwlock,
+				     const struct timespec *time)
+{
+	(void)time;
+	return call_theirs(rwlock);
+}
+
+OUTSIDE static int call_theirs_clock(pthread_rwlock_t *rwlock, clockid_t clock,
+				     const struct timespec *time)
+{
+	(void)clock, (void)time;
+	return call_theirs(rwlock);
+}
+
+/* Of attributes none matters. */
+static int init_rwlock_theirs(pthread_rwlock_t *rwlock, const pthread_rwlockattr_t *attr)
+{
+	(void)attr;
+	memset(rwlock, 0, sizeof(*rwlock));
+	return call_theirs(rwlock);
 }
 
 const struct glibc *glibc(void)
@@ -187,8 +213,16 @@ const struct glibc *glibc(void)
 		.mutex_destroy = destroy_theirs,
 		.cond_signal = tell_theirs,
 		.cond_broadcast = tell_theirs,
+		.rwlock_init = init_rwlock_theirs,
+		.rwlock_destroy = call_theirs,
 		.rwlock_rdlock = call_theirs,
 		.rwlock_wrlock = call_theirs,
+		.rwlock_tryrdlock = call_theirs,
+		.rwlock_trywrlock = call_theirs,
+		.rwlock_timedrdlock = call_theirs_timed,
+		.rwlock_timedwrlock = call_theirs_timed,
+		.rwlock_clockrdlock = call_theirs_clock,
+		.rwlock_clockwrlock = call_theirs_clock,
 		.rwlock_unlock = call_theirs,
 	};
 
@@ -259,8 +293,9 @@ static void set_up_with(int kind)
 	lock_choose(sim_lock_type_find("mutex"));
 	sim_before_step = NULL;
 	switch_off();
+	sim_preload_rwlock_plain_if = &plain_if_ours;
 	theirs_refuses = false;
-	told_theirs = 0;
+	told_theirs = theirs_returns = 0;
 	seen = 0;
 }
 

@@ -30,6 +30,7 @@ static inline void expect(const char *call, int result, int expected)
 		.applies = always, .expected = passes, .set_up = makes, .thread = does, \
 		.finished = ends, .sight_names = sight_names, .sights = __VA_ARGS__     \
 	}
+#define ONE(called, is, ...)   SCENARIO(called, is, 1, __VA_ARGS__)
 #define TWO(called, is, ...)   SCENARIO(called, is, 2, __VA_ARGS__)
 #define THREE(called, is, ...) SCENARIO(called, is, 3, __VA_ARGS__)
 #define SIGHT(what)	       ((uint64_t)1 << SAW_##what)

@@ -506,8 +506,6 @@ const struct lock_type start_types[] = {
 	{.name = NULL},
 };
 
-#define ONE(called, is, ...) SCENARIO(called, is, 1, __VA_ARGS__)
-
 const struct scenario start_scenarios[] = {
 	TWO("first", "the first calls of two threads meet", set_up_errorcheck,
 	    first_thread, fast_in_the_end, SIGHT(LOCKED) | SIGHT(FAST)),

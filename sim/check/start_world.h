@@ -28,10 +28,12 @@
 
 /* What the files ask of the system, and of the rest of the library. */
 #undef not_started
+#undef rwlock_plain_if
 #undef lock_type_find
 #undef pawl_os_barrier
 #undef pawl_die_
 #define not_started		INTERPOSED(preload_not_started)
+#define rwlock_plain_if		INTERPOSED(preload_rwlock_plain_if)
 #define lock_type_find		sim_lock_type_find
 #define symbol_after_us		INTERPOSED(symbol_after_us)
 #define pawl_os_barrier		INTERPOSED(barrier)
