@@ -13,6 +13,7 @@
 
 #include <pawl/runtime.h>
 
+#include <limits.h>
 #include <string.h>
 
 #define SITE __builtin_return_address(0)
@@ -275,13 +276,19 @@ void pawl_lease_mode_forget(void)
 {
 }
 
-/* No handler jumps here. */
+void (*sim_critical)(int change);
+
+/* Where handlers jump, a scenario sees to it that none does here. */
 void pawl_critical_enter(void)
 {
+	if (sim_critical != NULL)
+		sim_critical(1);
 }
 
 void pawl_critical_leave(void)
 {
+	if (sim_critical != NULL)
+		sim_critical(-1);
 }
 
 const void *pawl_critical_frame(void)
@@ -289,9 +296,13 @@ const void *pawl_critical_frame(void)
 	return NULL;
 }
 
+void (*sim_signal)(void);
+
 /* No signal comes but where a scenario has one, and those handlers only acquire. */
 uint64_t pawl_os_block_signals(void)
 {
+	if (sim_signal != NULL)
+		sim_signal();
 	return 0;
 }
 
@@ -318,7 +329,7 @@ uint64_t pawl_os_seed(void)
 	return PAWL_PARK_SEED;
 }
 
-bool sim_no_memory;
+unsigned sim_reserves = UINT_MAX;
 
 /* The parking is there from the start; the supply of hapax values is for the scenarios
  * that include it. */
@@ -333,8 +344,10 @@ void *pawl_os_part(enum pawl_part part, size_t bytes)
 
 void *pawl_os_reserve(size_t size)
 {
-	if (sim_no_memory)
+	if (sim_reserves == 0)
 		return NULL;
+	if (sim_reserves != UINT_MAX)
+		sim_reserves--;
 	return sim_engine->allocate(size, _Alignof(struct pawl_lease_handle));
 }
 

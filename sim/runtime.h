@@ -40,9 +40,13 @@ extern bool sim_sequences;
 
 /* What the clock shows, to the caller; NULL: always 0. */
 extern uint64_t (*sim_clock)(void);
-extern bool sim_no_memory; /* for pawl_os_reserve */
+extern unsigned sim_reserves; /* that pawl_os_reserve grants; UINT_MAX: all */
 /* The caller's real-time priority; NULL: 0. */
 extern unsigned (*sim_priority)(void);
+/* A signal that comes just before signals are blocked: its handler; NULL: none does. */
+extern void (*sim_signal)(void);
+/* Told that the caller enters (1) or leaves (-1) what no jump may leave; NULL: nobody is. */
+extern void (*sim_critical)(int change);
 /* What a yield does; NULL: nothing. */
 extern void (*sim_yield)(void);
 

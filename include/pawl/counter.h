@@ -12,7 +12,7 @@
  * Order      [V] pairs with [W]: a frozen sum that sees an addition on the shared
  *            side sees every shard that came into use before it.
  * Lifetime   destroy it when no thread uses it.
- * Checked    tests/shards/.
+ * Checked    pawl check slots; tests/shards/.
  */
 #ifndef PAWL_COUNTER_H
 #define PAWL_COUNTER_H

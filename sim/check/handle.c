@@ -104,6 +104,41 @@ static void register_thread(void *check, int thread)
 		cores_fail(VERDICT_ASSERTION, "a thread that is gone got a lease");
 }
 
+/* first: thread 0's first use is interrupted by a signal handler, whose use comes first,
+ * while thread 1, which has exited before its first use, counts the handles. */
+static void use_in_handler(void)
+{
+	if (cores_thread() != 0 || pawl_self()->lease != NULL)
+		return;
+	sim_signal = NULL;
+	pawl_lease_self();
+}
+
+static void first_thread(void *check, int thread)
+{
+	struct shared *s = ((struct handle_check *)check)->shared;
+	uint64_t sums[PAWL_LEASE_COUNTS] = {0};
+	struct pawl_lease_handle *h;
+
+	if (thread == 1) {
+		pawl_thread_exit_(pawl_self());
+		if (pawl_lease_self() != &pawl_lease_refused)
+			cores_fail(VERDICT_ASSERTION,
+				   "a thread that is gone has a handle");
+		if (pawl_lease_sums(sums) > 1)
+			cores_fail(VERDICT_ASSERTION, "there are two handles");
+		return;
+	}
+	sim_signal = use_in_handler;
+	h = pawl_lease_self();
+	sim_signal = NULL;
+	if (h != pawl_self()->lease || h == &pawl_lease_refused)
+		cores_fail(VERDICT_ASSERTION, "the handle is not that of the handler");
+	if (pawl_lease_sums(sums) != 1)
+		cores_fail(VERDICT_ASSERTION, "one thread has two handles");
+	visit(s, acquire(s));
+}
+
 /* fork: the first thread forks while others use the lease; the child finds it in order,
  * or poisoned, if somebody was inside. */
 static void be_the_child(struct shared *s, bool waited)
@@ -146,6 +181,14 @@ static void fork_thread(void *check, int thread)
 		pawl_lease_after_fork();
 	}
 	visit(s, acquire(s));
+}
+
+/* lost: a thread that has lost its place asks for another while the process forks. */
+static void lost_thread(void *check, int thread)
+{
+	if (thread == 1)
+		pawl_lease_lost_(pawl_lease_self());
+	fork_thread(check, thread);
 }
 
 static void set_up(void *check)
@@ -207,6 +250,7 @@ static const struct scene registering = {.core = {2, 1, 2, 1, true, check}},
 				     .had_by = 1},
 			  forking_first = {.core = {2, 1, 2, 1, false, check},
 					   .prepared = true},
+			  first_use = {.core = {2, 1, 2, 1, false, check}},
 			  forking_late = {.core = {2, 1, 3, 1, false, check},
 					  .prepared = true,
 					  .had_by = 1,
@@ -253,5 +297,38 @@ const struct scenario handle_scenarios[] = {
 	 .set_up = set_up,
 	 .thread = fork_thread,
 	 .cores = &forking_late.core},
+	{.name = "first",
+	 .what = "a first use that a signal interrupts, and one after the exit",
+	 .least_threads = 2,
+	 .only_threads = 2,
+	 .only_episodes = 1,
+	 .waiting_slots = 1,
+	 .applies = always,
+	 .expected = passes,
+	 .set_up = set_up,
+	 .thread = first_thread,
+	 .cores = &first_use.core},
+	{.name = "fork-first",
+	 .what = "a fork before any use",
+	 .least_threads = 2,
+	 .only_threads = 2,
+	 .only_episodes = 1,
+	 .waiting_slots = 1,
+	 .applies = always,
+	 .expected = passes,
+	 .set_up = set_up,
+	 .thread = fork_thread,
+	 .cores = &first_use.core},
+	{.name = "fork-lost",
+	 .what = "a fork while a thread looks for its place",
+	 .least_threads = 2,
+	 .only_threads = 2,
+	 .only_episodes = 1,
+	 .waiting_slots = 1,
+	 .applies = always,
+	 .expected = passes,
+	 .set_up = set_up,
+	 .thread = lost_thread,
+	 .cores = &forking.core},
 	{.name = NULL},
 };

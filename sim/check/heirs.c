@@ -168,6 +168,30 @@ static void trim(int thread)
 	pawl_slots_each_idle(&world->slots, linger, NULL);
 }
 
+/* Another object goes, or comes and goes. */
+static void destroy_other(int thread)
+{
+	(void)thread;
+	pawl_slots_destroy(&world->other);
+	memset(&world->other, 0, sizeof(world->other)); /* a fork that finds it crashes */
+}
+
+static void replace_other(int thread)
+{
+	destroy_other(thread);
+	if (pawl_slots_create(&world->other, PAWL_SHARDS_LEASED, 1) != 0)
+		pawl_die_("no slots");
+}
+
+/* The child makes an object of its own, whatever the others were at. */
+static void make_third(int thread)
+{
+	(void)thread;
+	if (pawl_slots_create(&world->third, PAWL_SHARDS_LEASED, 1) != 0)
+		pawl_die_("no slots");
+	pawl_slots_destroy(&world->third);
+}
+
 /* As after many gets and puts: all are in the depot. */
 static void be_old(int thread)
 {
@@ -310,10 +334,12 @@ OUTSIDE static void check(const struct scenario *scenario, int threads, int epis
 
 	(void)episodes;
 	sim_leases_by_thread = true;
+	sim_sequences = ((const struct scene *)scenario->cores)->sequences;
 	sim_clock = tell_time;
 	sim_yield = wait_for_others;
 	cores_explore(&program, options, result);
 	sim_leases_by_thread = false;
+	sim_sequences = false;
 	sim_clock = NULL;
 	sim_yield = NULL;
 }
@@ -346,6 +372,13 @@ static const struct scene
 	keeping = SCENE(2, LEASED, 4, fill_long_ago, keep_house, keep_house),
 	freezing = SCENE(2, LEASED, 4, fill_shard, keep_house, freeze),
 	trimming = SCENE(2, LEASED, 64, be_old, trim, trim),
+	destroying = SCENE(2, LEASED, 4, fill_shard, NULL, destroy_other),
+	replacing = SCENE(2, LEASED, 4, fill_shard, make_third, replace_other),
+	sequences_end = {.core = CORE(2),
+			 .limit = 4,
+			 .before = fill_shard,
+			 .does = {NULL, get_one},
+			 .sequences = true},
 	list_getting = SCENE(2, ATOMIC, 4, NULL, NULL, get_one),
 	list_own = SCENE(2, ATOMIC, 4, fill_shard, NULL, get_and_put),
 	list_putting = SCENE(2, ATOMIC, 4, have_one, keep_house, put_mine),
@@ -379,6 +412,10 @@ const struct scenario heirs_scenarios[] = {
 	HEIRS("round", "keeps house", 2, keeping, minutes),
 	HEIRS("frozen", "looks while nobody is inside", 2, freezing, minutes),
 	HEIRS("trim", "has a word to itself", 2, trimming, seconds),
+	HEIRS("destroy", "destroys another object", 2, destroying, seconds),
+	HEIRS("replace", "destroys another object, and makes one", 2, replacing, seconds),
+	HEIRS("sequences", "gets a slot, and there are sequences", 2, sequences_end,
+	      seconds),
 	HEIRS("list-get", "gets a new slot and more for a list", 2, list_getting,
 	      seconds),
 	HEIRS("list", "gets a slot from a list, and puts it back", 2, list_own, minutes),

@@ -38,6 +38,7 @@ struct scene {
 	void (*does[THREADS])(int thread);
 	void (*heir_does)(int thread); /* first, or not; or NULL */
 	bool at_once;		       /* the child's memory is of one moment */
+	bool sequences;		       /* threads may use them */
 };
 
 struct part {
@@ -48,6 +49,7 @@ struct part {
 static struct world {
 	struct pawl_slots slots;
 	struct pawl_slots other; /* made or destroyed meanwhile */
+	struct pawl_slots third; /* the child's own */
 	uint32_t homes[THREADS];
 	pawl_atomic64 copied; /* a step */
 	/* Ghosts. */

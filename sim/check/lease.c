@@ -99,6 +99,22 @@ static void drain_at_once_thread(void *check, int thread)
 	drain_for(check, thread, 0);
 }
 
+/* drain-poison: a lease that is drained and opened again is as poisoned as it was. */
+static void drain_poison_thread(void *check, int thread)
+{
+	struct shared *s = ((struct lease_check *)check)->shared;
+
+	if (thread == 1) {
+		if (!pawl_lease_drain(&s->leases[1], 0))
+			cores_fail(VERDICT_ASSERTION, "nobody is inside");
+		pawl_lease_open(&s->leases[1]);
+		if (acquire_or_seize(s, 1) != PAWL_LEASE_POISONED)
+			cores_fail(VERDICT_ASSERTION, "the lease is not poisoned");
+	} else if (acquire_or_seize(s, 1) == PAWL_LEASE_OK) {
+		cores_fail(VERDICT_ASSERTION, "the poisoned lease is acquired");
+	}
+}
+
 /* inherited: the lease was being drained when the process was forked, by a thread that
  * is not in the child; thread 0, who was inside, is. */
 static void inherited_thread(void *check, int thread)
@@ -432,6 +448,7 @@ const struct lock_type lease_types[] = {
 static const struct scene
 	takeover = {.core = {2, 2, 3, 1, true, check}, .starts_free = true},
 	by_cpu = {.core = {2, 1, 2, 2, false, check}},
+	untouched = {.core = {2, 1, 2, 2, true, check}, .starts_free = true},
 	seizing = {.core = {2, 1, 2, 2, true, check}},
 	by_cid = {.core = {2, 1, 2, 2, true, check}, .mode = BY_CID},
 	by_thread = {.core = {2, 1, 3, 1, false, check}, .mode = BY_THREAD},
@@ -479,6 +496,10 @@ const struct scenario lease_scenarios[] = {
 	 passes, set_up, meet_thread, NULL, 0, false, false, &meeting.core},
 	{"drain-now", "as drain, but it gives up at once", 2, 0, 0, 1, always, passes,
 	 set_up, drain_at_once_thread, NULL, 0, false, false, &by_cpu.core},
+	{"drain-free", "as drain, and no thread had the lease before", 2, 0, 0, 1, always,
+	 passes, set_up, drain_thread, NULL, 0, false, false, &untouched.core},
+	{"drain-poison", "a poisoned lease is drained and opened", 2, 2, 1, 1, always,
+	 passes, set_up, drain_poison_thread, NULL, 0, false, false, &other.core},
 	{"inherited", "a drain that began before a fork ends in the child", 2, 0, 0, 1,
 	 always, passes, set_up, inherited_thread, inherited_finished, 0, false, false,
 	 &inherited.core},

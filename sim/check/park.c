@@ -155,7 +155,7 @@ static void grows_set_up(void *argument)
 
 OUTSIDE static void refuse_memory(void)
 {
-	sim_no_memory = true;
+	sim_reserves = 0;
 }
 
 static void no_memory_set_up(void *argument)

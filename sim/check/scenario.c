@@ -5,6 +5,7 @@
 
 #include <sim/runtime.h>
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -116,7 +117,8 @@ void scenario_check(const struct scenario *scenario, const struct lock_type *typ
 	sim_waiting_slots = scenario->waiting_slots;
 	sim_hapax_block_bits = 1; /* so that blocks end */
 	sim_park_crowd = 0;
-	sim_no_memory = false;
+	sim_reserves = UINT_MAX;
+	sim_critical = NULL;
 	sim_mutex_bypass = scenario->bypass != 0 ? scenario->bypass : 1 << 20;
 	sim_mutex_polls = scenario->polls;
 	sim_mutex_room = scenario->room;

@@ -151,22 +151,28 @@ static void hostage_thread(void *argument, int thread)
 
 /* detour: one entry is left of the way round that a hostage makes. Two come at once; the
  * next time they enter, since the detour is over, and each leaves again. */
+static pawl_atomic64 *detour_of(struct pawl_shard *s)
+{
+	pawl_atomic64 *count = (pawl_atomic64 *)s; /* it is in front of the shard */
+
+	/* Relaxed: only the caller's thread is there. */
+	do
+		count--;
+	while (pawl_load_relaxed(count) != PAWL_SHARDS_DETOUR);
+	return count;
+}
+
 static void go_round_all_but_once(void)
 {
 	struct pawl_lease_handle *stuck = &world->handles[2], *other = &world->handles[1];
 	struct pawl_shards *shards = &world->slots.shards;
 	struct pawl_shard *s = pawl_shards_enter(shards, stuck);
-	pawl_atomic64 *count = (pawl_atomic64 *)s;
 
 	if (pawl_shards_enter(shards, other) != NULL)
 		pawl_die_("two are inside");
 	pawl_shards_exit(shards, s, stuck);
-	/* As after all entries but one; the count is in front of the shard.
-	 * Relaxed: before the release of all of it. */
-	do
-		count--;
-	while (pawl_load_relaxed(count) != PAWL_SHARDS_DETOUR);
-	pawl_store_relaxed(count, 1);
+	/* As after all entries but one. Relaxed: before the release of all of it. */
+	pawl_store_relaxed(detour_of(s), 1);
 }
 
 static void detour_thread(void *argument, int thread)
@@ -510,6 +516,8 @@ static void shrink_thread(void *argument, int thread)
 		put(must_get());
 }
 
+#include "slots_counter.h"
+
 const struct lock_type slots_types[] = {
 	{.name = "slots", .base = "slots", .header = "pawl/slots.h"},
 	{.name = NULL},
@@ -568,5 +576,7 @@ const struct scenario slots_scenarios[] = {
 	    shrink_thread, all_are_there, SIGHT(DRAINED)),
 	THREE("shrink-three", "the same, with three", set_up_shrink_of_three,
 	      shrink_thread, all_are_there, SIGHT(DRAINED), .takes_minutes = true),
+	POOL_SCENARIOS,
+	COUNTER_SCENARIOS,
 	{.name = NULL},
 };

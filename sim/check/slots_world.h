@@ -59,6 +59,7 @@ enum {
 	SAW_REFUSED,
 	SAW_GROWN,
 	SAW_IDLE,
+	SAW_POISONED,
 };
 static const char *const sight_names[] = {
 	[SAW_DRAINED] = "a shard is drained that had slots",
@@ -70,6 +71,7 @@ static const char *const sight_names[] = {
 	[SAW_REFUSED] = "no such look, for somebody did not leave",
 	[SAW_GROWN] = "there are two shared shards",
 	[SAW_IDLE] = "a word that is idle",
+	[SAW_POISONED] = "a thread ends inside",
 };
 
 /* Leases. */

@@ -88,24 +88,24 @@ int64_t pawl_counter_sum(struct pawl_counter *c)
 			 sum_of(p, p->own, pawl_shards_used(p)));
 }
 
-struct look {
+struct snapshot {
 	struct pawl_counter *c;
 	int64_t sum;
 };
 
-static void look(void *argument)
+static void take_snapshot(void *argument)
 {
-	struct look *l = argument;
+	struct snapshot *snapshot = argument;
 
-	l->sum = pawl_counter_sum(l->c);
+	snapshot->sum = pawl_counter_sum(snapshot->c);
 }
 
 bool pawl_counter_exact(struct pawl_counter *c, uint64_t ns, int64_t *sum)
 {
-	struct look l = {c, 0};
+	struct snapshot snapshot = {c, 0};
 
-	if (!pawl_shards_frozen(&c->shards, ns, look, &l))
+	if (!pawl_shards_frozen(&c->shards, ns, take_snapshot, &snapshot))
 		return false;
-	*sum = l.sum;
+	*sum = snapshot.sum;
 	return true;
 }

@@ -261,5 +261,16 @@
 #define pawl_heirs_before_fork	  sim_heirs_before_fork
 #define pawl_heirs_after_fork	  sim_heirs_after_fork
 #define pawl_heirs_forked	  sim_heirs_forked
+#define pawl_counter_create	  sim_counter_create
+#define pawl_counter_destroy	  sim_counter_destroy
+#define pawl_counter_sum	  sim_counter_sum
+#define pawl_counter_exact	  sim_counter_exact
+#define pawl_counter_add_slow_	  sim_counter_add_slow
+#define pawl_counter_add_shared_  sim_counter_add_shared
+#define pawl_pool_create	  sim_pool_create
+#define pawl_pool_destroy	  sim_pool_destroy
+#define pawl_pool_trim		  sim_pool_trim
+#define pawl_pool_get_otherwise_  sim_pool_get_otherwise
+#define pawl_pool_put_otherwise_  sim_pool_put_otherwise
 
 #endif /* PAWL_BACKEND_NAMES_H */
