@@ -17,6 +17,7 @@ static const struct scenario *const lock_scenarios[] = {
 
 const struct checked_object checked_objects[] = {
 	{&cond_types[0], cond_scenarios},
+	{&debug_types[0], debug_scenarios},
 	{&depot_types[0], depot_scenarios},
 	{&fence_types[0], fence_scenarios},
 	{&guard_types[0], guard_scenarios},
@@ -32,6 +33,7 @@ const struct checked_object checked_objects[] = {
 	{&seqlock_types[0], seqlock_scenarios},
 	{&handle_types[0], handle_scenarios},
 	{&heirs_types[0], heirs_scenarios},
+	{&jump_types[0], jump_scenarios},
 	{&lease_types[0], lease_scenarios},
 	{&mode_types[0], mode_scenarios},
 	{&shared_types[0], shared_scenarios},

@@ -90,6 +90,8 @@ struct checked_object {
 extern const struct checked_object checked_objects[]; /* ended by a NULL type */
 extern const struct lock_type cond_types[]; /* ended by no name, like the next */
 extern const struct scenario cond_scenarios[];
+extern const struct lock_type debug_types[];
+extern const struct scenario debug_scenarios[];
 extern const struct lock_type depot_types[];
 extern const struct scenario depot_scenarios[];
 extern const struct lock_type fence_types[];
@@ -114,6 +116,8 @@ extern const struct lock_type handle_types[];
 extern const struct scenario handle_scenarios[];
 extern const struct lock_type heirs_types[];
 extern const struct scenario heirs_scenarios[];
+extern const struct lock_type jump_types[];
+extern const struct scenario jump_scenarios[];
 extern const struct lock_type lease_types[];
 extern const struct scenario lease_scenarios[];
 extern const struct lock_type interposer_types[];

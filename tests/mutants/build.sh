@@ -26,6 +26,10 @@ copies) # renames what headers use, so it includes them itself
 	sources="sleep/park sleep/copies"
 	flags=
 	;;
+debug) # asks the dynamic linker where a call is, and the registry about every lock
+	sources=
+	flags="$flags -D_GNU_SOURCE -I $root/include"
+	;;
 depot) sources=lease/depot ;;
 fence) sources=sleep/barrier ;;
 guard) # beside what stands in for it
@@ -38,7 +42,7 @@ interposer)
 	sources="preload/cond preload/lock preload/mutex preload/rwlock preload/spin"
 	flags="$flags -include $root/sim/check/interposer_names.h"
 	;;
-rwlock) sources="sync/rwlock sync/rwlock_write sync/mutex sync/jumps sync/mutex_poll sleep/park sleep/copies" ;;
+rwlock | jump) sources="sync/rwlock sync/rwlock_write sync/mutex sync/jumps sync/mutex_poll sleep/park sleep/copies" ;;
 reads) sources=sync/readers ;;
 heirs)
 	sources="lease/depot lease/handle lease/heirs lease/lease lease/shards"
@@ -68,10 +72,10 @@ done
 if [ -e "$root/sim/check/$lock.c" ]; then
 	line= name=$lock
 	# Scenarios include these, as <shared/shared.c>.
-	for included in lease/counter.c lease/mode.c lease/pool.c preload/filter.c preload/lock.c preload/mutex.c \
-		preload/record.c preload/start.c shared/region.c shared/shared.c \
-		sleep/fence.c sync/hapax.c sync/homes.c sync/nodes.c sync/reads.c; do
-		case " $sources " in *" ${included%.c} "*) continue ;; esac
+	for included in lease/counter.c lease/mode.c lease/pool.c preload/filter.c \
+		preload/lock.c preload/mutex.c preload/record.c preload/start.c \
+		shared/region.c shared/shared.c sleep/fence.c sync/debug.c sync/hapax.c \
+		sync/homes.c sync/nodes.c sync/reads.c; do
 		[ -e "$overlay/src/$included" ] || continue
 		case " $sources " in *" ${included%.c} "*) continue ;; esac # an object
 		mkdir -p "$overlay/${included%/*}"
