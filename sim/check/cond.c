@@ -104,6 +104,39 @@ static void signal_timed_thread(void *argument, int thread)
 		await_ready(true);
 }
 
+/* freed: the waiter frees the condition variable as soon as it has the mutex. */
+static void set_up_apart(void *argument)
+{
+	set_up(argument);
+	cond = explore_allocate(sizeof(*cond), 64);
+	explore_label(cond, "condition");
+}
+
+static void freed_by_waiter(void (*tell)(struct pawl_cond *), int thread)
+{
+	if (thread == 0) {
+		sim_await(SIM_AWAIT_EQ, &cond->waiters.raw, 1, 0, SIM_RELAXED);
+		tell(cond);
+		return;
+	}
+	pawl_mutex_lock(&state->mutex);
+	pawl_cond_wait(cond, &state->mutex);
+	explore_free(cond);
+	pawl_mutex_unlock(&state->mutex);
+}
+
+static void freed_thread(void *argument, int thread)
+{
+	(void)argument;
+	freed_by_waiter(pawl_cond_signal, thread);
+}
+
+static void freed_all_thread(void *argument, int thread)
+{
+	(void)argument;
+	freed_by_waiter(pawl_cond_broadcast, thread);
+}
+
 /* foreign: the owner signals while another thread releases the mutex for it. */
 static void foreign_thread(void *argument, int thread)
 {
@@ -411,6 +444,10 @@ const struct scenario cond_scenarios[] = {
 	{"signal-timed", "the same, and the waiter may give up", 2, 2, 1, 1, always,
 	 passes, set_up, signal_timed_thread, is_served, 1, false, false,
 	 .takes_seconds = true},
+	{"freed", "one signals, and the waiter frees the condition variable", 2, 2, 1, 1,
+	 always, passes, set_up_apart, freed_thread, NULL, 0, false, false},
+	{"freed-all", "the same with a broadcast", 2, 2, 1, 1, always, passes,
+	 set_up_apart, freed_all_thread, NULL, 0, false, false},
 	{"together", "signal, mutex and condition in one bucket", 2, 2, 1, 1, always,
 	 passes, set_up_together, signal_thread, is_served, 0, false, false},
 	{"together-timed", "the same, and the waiter may give up", 2, 2, 1, 1, always,

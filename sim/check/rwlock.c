@@ -416,6 +416,40 @@ static void never_biased(void *argument)
 	finished(argument);
 }
 
+/* freed: a writer frees the lock as soon as the reader ahead of it is out; or, freed-writer,
+ * another writer. */
+static void reader_is_freed(void *argument, int thread)
+{
+	(void)argument;
+	enter_room(thread);
+	if (thread == 0) {
+		pawl_rwlock_read_lock(&room->l);
+		sim_store(&room->asked, 1, SIM_RELEASE);
+		look();
+		pawl_rwlock_read_unlock(&room->l);
+		return;
+	}
+	sim_await(SIM_AWAIT_EQ, &room->asked, 1, 0, SIM_ACQUIRE);
+	pawl_rwlock_write_lock(&room->l);
+	change();
+	pawl_rwlock_write_unlock(&room->l);
+	explore_free(room);
+}
+
+static void writer_is_freed(void *argument, int thread)
+{
+	(void)argument;
+	enter_room(thread);
+	pawl_rwlock_write_lock(&room->l);
+	change();
+	if (room->data == 2) {
+		pawl_rwlock_write_unlock(&room->l);
+		explore_free(room);
+	} else {
+		pawl_rwlock_write_unlock(&room->l);
+	}
+}
+
 const struct lock_type rwlock_types[] = {
 	{.name = "rwlock", .base = "rwlock", .header = "pawl/rwlock.h"},
 	{.name = NULL},
@@ -488,6 +522,14 @@ const struct scenario rwlock_scenarios[] = {
 	 passes, gated, reader_gives_up, finished, 0, false, false},
 	{"exit", "a reader goes away after its unlock", 2, 2, 1, 1, always, passes,
 	 biased, exits, finished, 0, false, false},
+	{"freed", "a writer frees the lock after a reader's unlock", 2, 2, 1, 1, always,
+	 passes, biased, reader_is_freed, NULL, 0, false, false},
+	{"freed-gated", "the same, through the gate", 2, 2, 1, 1, always, passes, gated,
+	 reader_is_freed, NULL, 0, false, false},
+	{"freed-counted", "the same, counted", 2, 2, 1, 1, always, passes, counted,
+	 reader_is_freed, NULL, 0, false, false},
+	{"freed-writer", "the second of two writers frees the lock", 2, 2, 1, 1, always,
+	 passes, gated, writer_is_freed, NULL, 0, false, false},
 	{"downgrade", "a writer goes on as a reader, another writes", 2, 2, 1, 1, always,
 	 passes, biased, downgrades, finished, 0, false, false},
 	{"refused", "without membarrier", 2, 2, 1, 1, always, passes, growing, one_writes,
