@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "locks.h"
 
-#include <sim/seam.h>
+#include <sim/runtime.h>
 
 #include <pawl/runtime.h>
 
@@ -9,24 +9,49 @@
 
 /*
  * An unlock that the registry calls constant-time makes so many accesses at most, however
- * many threads there are, and never waits. Not where it may wake a sleeper: it then takes
- * the lock of a bucket.
+ * many threads there are, and never waits. One that may wake a sleeper makes a few more, and
+ * enters so many critical sections at most, which lock a bucket of the parking table: it waits
+ * for the guard of a bucket, and for nothing else. What it does there is not counted: the queue
+ * of a bucket may be long.
  */
-enum { UNLOCK_ACCESSES = 5, NOT_UNLOCKING = -1 };
+enum {
+	UNLOCK_ACCESSES = 5,
+	WAKING_ACCESSES = 14,
+	WAKING_BUCKETS = 3,
+	NOT_UNLOCKING = -1
+};
 static int accesses[MAX_THREADS]; /* of the unlock that each thread is in */
+static int buckets[MAX_THREADS];  /* that it has locked, each in a critical section */
+static int depth[MAX_THREADS];	  /* of critical sections that it is in: in a bucket */
+static int most_accesses;
 
 OUTSIDE static void count_access(bool waits)
 {
 	int thread = explore_thread();
 
-	if (thread < 0 || accesses[thread] == NOT_UNLOCKING)
+	if (thread < 0 || accesses[thread] == NOT_UNLOCKING || depth[thread] > 0)
 		return;
 	if (waits)
 		explore_fail(VERDICT_UNLOCK, "the unlock of thread %d waits", thread);
-	else if (++accesses[thread] > UNLOCK_ACCESSES)
+	else if (++accesses[thread] > most_accesses)
 		explore_fail(VERDICT_UNLOCK,
 			     "the unlock of thread %d makes more than %d accesses",
-			     thread, UNLOCK_ACCESSES);
+			     thread, most_accesses);
+}
+
+OUTSIDE static void count_bucket(int change)
+{
+	int thread = explore_thread();
+
+	if (thread < 0)
+		return;
+	if (accesses[thread] != NOT_UNLOCKING && depth[thread] == 0 &&
+	    ++buckets[thread] > WAKING_BUCKETS)
+		explore_fail(
+			VERDICT_UNLOCK,
+			"the unlock of thread %d enters more than %d critical sections",
+			thread, WAKING_BUCKETS);
+	depth[thread] += change;
 }
 
 OUTSIDE static void begin_unlocks(const struct lock_type *type)
@@ -34,14 +59,18 @@ OUTSIDE static void begin_unlocks(const struct lock_type *type)
 	int thread;
 
 	for (thread = 0; thread < MAX_THREADS; thread++)
-		accesses[thread] = NOT_UNLOCKING;
-	if (type->unlock_time == UNLOCK_CONSTANT && !type->parks)
-		sim_before_access = count_access;
+		accesses[thread] = NOT_UNLOCKING, depth[thread] = 0;
+	if (type->unlock_time != UNLOCK_CONSTANT)
+		return;
+	most_accesses = type->parks ? WAKING_ACCESSES : UNLOCK_ACCESSES;
+	sim_before_access = count_access;
+	sim_critical = count_bucket;
 }
 
 OUTSIDE static void note_unlock(int count)
 {
 	accesses[explore_thread()] = count;
+	buckets[explore_thread()] = 0;
 }
 
 enum admission admission_of(const struct lock_type *type)
