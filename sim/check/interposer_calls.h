@@ -392,6 +392,64 @@ static void set_up_stray(void *argument)
 	cond->__data.__wrefs = COND_SHARED;
 }
 
+/*
+ * stray-timed: the waiter may give up, and the signal may be for another condition variable.
+ * A signal for another one never ends the wait with 0.
+ */
+static void stray_timed_thread(void *argument, int thread)
+{
+	int error;
+
+	(void)argument;
+	if (thread == 0) {
+		if (sim_one_in(2)) {
+			explore_await_quiet();
+			tell_inside(pthread_cond_broadcast);
+		} else {
+			expect("signal another", pthread_cond_signal(&world->other), 0);
+		}
+		return;
+	}
+	expect("lock", lock(), 0);
+	if (world->ready == 0) {
+		error = wait_in_time();
+		if (error == 0 && world->ready == 0)
+			explore_fail(VERDICT_ASSERTION, "woken for another's signal");
+		see(error == 0 ? SAW_TOLD : SAW_LATE);
+		if (error != 0)
+			expect("wait", error, ETIMEDOUT);
+	}
+	expect("unlock", unlock(), 0);
+}
+
+static void set_up_stray_timed(void *argument)
+{
+	set_up_stray(argument);
+	world->other.__data.__wrefs = COND_SHARED;
+}
+
+/* stray-freed: the one waiter frees the condition variable when the signal has come. */
+static void set_up_stray_freed(void *argument)
+{
+	set_up_short_lived(argument);
+	cond->__data.__wrefs = COND_SHARED;
+}
+
+static void stray_freed_thread(void *argument, int thread)
+{
+	(void)argument;
+	if (thread == 0) {
+		explore_await_quiet();
+		expect("signal", pthread_cond_signal(cond), 0);
+		return;
+	}
+	expect("lock", lock(), 0);
+	expect("wait", wait_for_it(), 0);
+	see(SAW_TOLD);
+	expect("unlock", unlock(), 0);
+	explore_free(short_lived);
+}
+
 static void all_told_theirs(void *argument)
 {
 	saw(argument);

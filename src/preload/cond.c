@@ -11,10 +11,10 @@
  * reached it already, it passes that on: it may have been the only one. A waiter whose
  * signal handler jumps out of the wait passes it on as well, and does not get its mutex.
  *
- * A process-shared condition variable is glibc's, unless a waiter comes with a
- * mutex of ours, which glibc could not let go of. Such a stray waits at a condition
- * variable of ours that stands in for it, and for others; whoever signals one of
- * these wakes all strays there, besides what glibc does.
+ * A process-shared condition variable is glibc's, and so are its waiters, except one with
+ * a mutex of ours, which glibc cannot unlock. Such a stray waits in the parking table, under
+ * the address of the condition variable, and writes nothing to it. A signal wakes a stray
+ * of this condition variable, if there is one, besides what glibc does.
  */
 #define _GNU_SOURCE
 #include "preload/profile.h"
@@ -53,21 +53,15 @@ struct wait {
 
 static_assert(offsetof(struct wait, me) == 0, "a wait is found by its sleeper");
 
-static struct pawl_cond *stand_in(const struct cond *c)
-{
-	enum { BITS = 6 };
-	static struct pawl_cond conds[1 << BITS];
-
-	return &conds[pawl_hash(pawl_address(c), BITS)];
-}
-
 static int signal_foreign(struct cond *c, bool all)
 {
-	/* All: the one that is meant may be any, and who wakes for nothing waits again. */
-	pawl_cond_broadcast(stand_in(c));
-	if (all)
-		return glibc()->cond_broadcast((pthread_cond_t *)c);
-	return glibc()->cond_signal((pthread_cond_t *)c);
+	pthread_cond_t *theirs = (pthread_cond_t *)c;
+	int error = all ? glibc()->cond_broadcast(theirs) : glibc()->cond_signal(theirs);
+
+	/* Last, and by the address alone: a stray that is woken may free *c. */
+	if (pawl_may_be_parked(&c->plain))
+		pawl_cond_signal_slow_(&c->plain, all);
+	return error;
 }
 
 /* What others do to a waiter passes through here; see CMakeLists.txt. The sleepers that
@@ -210,18 +204,17 @@ static int wait_on_record(struct wait *w, const struct cond *c,
 static int wait_until(struct cond *c, struct mutex *m,
 		      const struct pawl_deadline *deadline, const void *site)
 {
-	struct wait w = {
-		.me.abandon = abandon, .mutex = m, .plain = &c->plain, .site = site};
+	struct wait w = {.me = {.abandon = abandon, .foreign_cond = is_foreign(c)},
+			 .mutex = m,
+			 .plain = &c->plain,
+			 .site = site};
 	int error = mutex_may_suspend(m), type;
 
 	/* Before a signal can reach us: it would move us to the queue of a mutex
 	 * that we do not hold. */
 	if (error != 0)
 		return error;
-	if (is_foreign(c))
-		w.plain = stand_in(c);
-	else
-		w.me.mutex = mutex_queue(m);
+	w.me.mutex = mutex_queue(m);
 	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &w.cancel_type);
 	pawl_wait_begin(&w.me);
 	error = wait_on_record(&w, c, deadline);

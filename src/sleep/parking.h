@@ -52,7 +52,8 @@ struct pawl_sleeper {
 	struct pawl_sleeper *volatile outer;
 	void (*abandon)(struct pawl_sleeper *);
 	volatile bool acquired; /* by then it has what it waited for */
-	bool taken; /* pawl_cond's only: off its list, and about to be woken */
+	bool taken;	   /* pawl_cond's only: off its list, and about to be woken */
+	bool foreign_cond; /* pawl_cond's only: it is glibc's, and must not be written */
 	unsigned
 		priority; /* as pawl_os_priority has it, if its place depends on it; or 0 */
 	uint64_t since;	  /* pawl_cond's only: when it came, on the clock */

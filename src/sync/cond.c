@@ -5,9 +5,12 @@
 #include <pawl/cond.h>
 #include <pawl/thread.h>
 
-/* Changes c's count of waiters; requires its bucket's lock. */
-static void count_waiters(struct pawl_cond *c, int change)
+/* Counts a waiter in c, or no longer; requires its bucket's lock. */
+static void count_waiter(struct pawl_cond *c, const struct pawl_sleeper *waiter,
+			 int change)
 {
+	if (waiter->foreign_cond)
+		return;
 	/* Relaxed: changed under the lock only. */
 	pawl_store_relaxed(&c->waiters,
 			   pawl_load_relaxed(&c->waiters) + (uint64_t)change);
@@ -22,7 +25,7 @@ void pawl_cond_enroll(struct pawl_cond *c, struct pawl_sleeper *me)
 	bucket = pawl_bucket_lock(c);
 	me->address = c;
 	pawl_bucket_enqueue(bucket, me);
-	count_waiters(c, +1); /* I1 */
+	count_waiter(c, me, +1); /* I1 */
 	pawl_bucket_unlock(bucket);
 }
 
@@ -55,7 +58,7 @@ static bool leave_list(struct pawl_cond *c, struct pawl_sleeper *me)
 	bucket = pawl_bucket_lock(c);
 	signalled = me->taken;
 	if (!signalled && me->address == c) {
-		count_waiters(c, -1);
+		count_waiter(c, me, -1);
 		pawl_bucket_remove(bucket, me);
 		me->address = NULL;
 	}
@@ -130,7 +133,7 @@ int pawl_cond_wait_until_(struct pawl_cond *c, struct pawl_mutex *m, int clock,
 static void take(struct pawl_bucket *bucket, struct pawl_cond *c,
 		 struct pawl_sleeper *sleeper)
 {
-	count_waiters(c, -1);
+	count_waiter(c, sleeper, -1);
 	pawl_bucket_remove(bucket, sleeper);
 	sleeper->address = NULL;
 	sleeper->taken = true; /* its address is its mutex's bucket's from now on */

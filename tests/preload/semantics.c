@@ -240,6 +240,7 @@ int main(void)
 	mutexes_of_all_types();
 	static_initialisers();
 	objects_of_glibc();
+	signals_for_others();
 	monotonic_conds();
 	recursive_wait();
 	overflow();

@@ -36,6 +36,7 @@ void wait_with(pthread_mutex_t *m, pthread_cond_t *c);
 void mutexes_of_all_types(void);
 void static_initialisers(void);
 void objects_of_glibc(void);
+void signals_for_others(void);
 void monotonic_conds(void);
 void recursive_wait(void);
 void overflow(void);

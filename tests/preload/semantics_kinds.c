@@ -175,6 +175,47 @@ void objects_of_glibc(void)
 	munmap(m, 4096);
 }
 
+/* Process-shared condition variables, of which the first is waited for. */
+enum { CONDS = 1024 };
+static pthread_cond_t shared_conds[CONDS];
+
+static void *signal_the_others(void *argument)
+{
+	pthread_mutex_t *m = argument;
+	int i;
+
+	pthread_mutex_lock(m); /* the waiter waits */
+	for (i = 1; i < CONDS; i++)
+		pthread_cond_broadcast(&shared_conds[i]);
+	pthread_mutex_unlock(m);
+	return NULL;
+}
+
+/* A signal ends no wait at another condition variable, with a private mutex neither. */
+void signals_for_others(void)
+{
+	pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+	struct timespec later;
+	pthread_condattr_t attr;
+	pthread_t thread;
+	int i;
+
+	printf("-- signals for others\n");
+	pthread_condattr_init(&attr);
+	pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	for (i = 0; i < CONDS; i++)
+		pthread_cond_init(&shared_conds[i], &attr);
+	pthread_mutex_lock(&m);
+	pthread_create(&thread, NULL, signal_the_others, &m);
+	later = in_ms(CLOCK_REALTIME, 300);
+	SHOW(pthread_cond_timedwait(&shared_conds[0], &m, &later));
+	SHOW(pthread_mutex_unlock(&m));
+	pthread_join(thread, NULL);
+	for (i = 0; i < CONDS; i++)
+		pthread_cond_destroy(&shared_conds[i]);
+	pthread_condattr_destroy(&attr);
+}
+
 void monotonic_conds(void)
 {
 	pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
