@@ -5,6 +5,7 @@
  * may be lost, and no id given out twice.
  */
 #define _GNU_SOURCE
+#include "harness/child.h"
 #include "harness/harness.h"
 
 #include <pawl/counter.h>
@@ -13,18 +14,30 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { THREADS = 4, ROUNDS = 200000, IDS = 1 << 12 };
+#ifdef __SANITIZE_THREAD__ /* makes every access slow */
+enum { ROUNDS = 10000 };
+#else
+enum { ROUNDS = 200000 };
+#endif
+enum { THREADS = 4, IDS = 1 << 12 };
 
 /* What sysfs says of the CPUs, NULL: nothing; and whether the kernel says its limit. */
-static const char *possible;
-static bool limit_is_known;
+static const struct machine {
+	const char *possible;
+	bool limit_is_known;
+} machines[] = {
+	{"0\n", true},
+	{NULL, true},
+	{"0\n", false}, /* as above 4,096 CPUs, or where the system call is refused */
+};
+static const struct machine *machine = machines;
 
 int open(const char *path, int flags, ...)
 {
@@ -37,12 +50,13 @@ int open(const char *path, int flags, ...)
 	va_end(list);
 	if (strcmp(path, "/sys/devices/system/cpu/possible") != 0)
 		return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
-	if (possible == NULL) {
+	if (machine->possible == NULL) {
 		errno = ENOENT;
 		return -1;
 	}
 	fd = memfd_create("possible", 0);
-	assert_int_equal(write(fd, possible, strlen(possible)), strlen(possible));
+	assert_int_equal(write(fd, machine->possible, strlen(machine->possible)),
+			 strlen(machine->possible));
 	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
 	return fd;
 }
@@ -52,7 +66,7 @@ unsigned __wrap_pawl_os_cpu_limit(void);
 
 unsigned __wrap_pawl_os_cpu_limit(void)
 {
-	return limit_is_known ? __real_pawl_os_cpu_limit() : UINT_MAX;
+	return machine->limit_is_known ? __real_pawl_os_cpu_limit() : UINT_MAX;
 }
 
 static struct pawl_counter counter;
@@ -87,83 +101,78 @@ static void *work(void *number)
 	return NULL;
 }
 
-/* Whether all is well; asserts end a case of this process, not of a child. */
-static bool use(const char *mode, enum pawl_shards_kind kind)
+/* Whether all is well, in a process of its own: the mode is chosen once. */
+static bool use(enum pawl_shards_kind kind)
 {
 	pthread_t threads[THREADS];
 	intptr_t i;
 
-	setenv("PAWL_LEASE_MODE", mode, 1);
 	assert_int_equal(pawl_counter_create(&counter, kind), 0);
 	assert_int_equal(pawl_idalloc_create(&ids, kind, IDS), 0);
 	for (i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, work, (void *)i), 0);
 	for (i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
-	if (!limit_is_known && pawl_lease_mode() != PAWL_LEASE_THREAD &&
+	if (!machine->limit_is_known && pawl_lease_mode() != PAWL_LEASE_THREAD &&
 	    pawl_lease_mode() != PAWL_LEASE_FENCED)
 		return false;
 	return pawl_counter_sum(&counter) == (uint64_t)THREADS * ROUNDS && twice == 0;
 }
 
-/* In a process of its own, for the mode is chosen once. */
-static void use_in_child(const char *mode, enum pawl_shards_kind kind)
-{
-	int status;
-	pid_t pid = fork();
+static char argument[32];
 
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		_exit(use(mode, kind) ? 0 : 1);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
+static void use_again(void)
+{
+	child_exec(argument, false);
 }
 
-static void use_in_all_modes(const char *name)
+static void use_in_all_modes(int number)
 {
 	static const char *const modes[] = {"", "cid", "thread", "fenced"};
+	struct child child;
+	int kind;
 	size_t i;
 
-	watchdog(name);
-	for (i = 0; i < COUNT_OF(modes); i++) {
-		use_in_child(modes[i], PAWL_SHARDS_LEASED);
-		use_in_child(modes[i], PAWL_SHARDS_ATOMIC);
-	}
+	for (i = 0; i < COUNT_OF(modes); i++)
+		for (kind = PAWL_SHARDS_LEASED; kind <= PAWL_SHARDS_ATOMIC; kind++) {
+			setenv("PAWL_LEASE_MODE", modes[i], 1);
+			snprintf(argument, sizeof(argument), "%d %d", number, kind);
+			child = child_run(use_again);
+			assert_int_equal(child.signal, 0);
+			assert_int_equal(child.status, 0);
+		}
 }
 
 static void sysfs_shows_one_cpu(void **state)
 {
 	(void)state;
-	possible = "0\n";
-	limit_is_known = true;
-	use_in_all_modes("one CPU in sysfs");
+	use_in_all_modes(0);
 }
 
 static void there_is_no_sysfs(void **state)
 {
 	(void)state;
-	possible = NULL;
-	limit_is_known = true;
-	use_in_all_modes("no sysfs");
+	use_in_all_modes(1);
 }
 
-/* As above 4,096 CPUs, or where the system call is refused. */
 static void the_limit_is_not_known(void **state)
 {
 	(void)state;
-	possible = "0\n";
-	limit_is_known = false;
-	use_in_all_modes("no limit");
+	use_in_all_modes(2);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sysfs_shows_one_cpu),
 		cmocka_unit_test(there_is_no_sysfs),
 		cmocka_unit_test(the_limit_is_not_known),
 	};
+	int number, kind;
 
+	if (argc == 2 && sscanf(argv[1], "%d %d", &number, &kind) == 2) {
+		machine = &machines[number];
+		return use((enum pawl_shards_kind)kind) ? 0 : 1;
+	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
