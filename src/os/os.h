@@ -148,7 +148,7 @@ void pawl_os_clear(void *start, size_t bytes);
  * that a process loads ask for the same number of bytes, or the later one ends the process
  * with a sentence (protocol.h). The first call may wait for the loader's list of objects.
  */
-enum pawl_part { PAWL_PART_PARKING, PAWL_PART_HAPAX, PAWL_PARTS };
+enum pawl_part { PAWL_PART_PARKING, PAWL_PART_HAPAX, PAWL_PART_READS, PAWL_PARTS };
 void *pawl_os_part(enum pawl_part part, size_t bytes);
 
 /* When this copy is loaded: ends the process if it does not fit to the others. */

@@ -11,9 +11,8 @@
 
 #include <pawl/runtime.h>
 
-/* Where a record has l, with these marks, whether or not NESTED; or NULL. */
-static pawl_atomic64 *find(struct pawl_reads *r, const struct pawl_rwlock *l,
-			   uint64_t marks)
+pawl_atomic64 *pawl_reads_find(struct pawl_reads *r, const struct pawl_rwlock *l,
+			       uint64_t marks)
 {
 	unsigned i;
 
@@ -31,10 +30,11 @@ static bool is_counted(const struct pawl_rwlock *l)
 	struct pawl_thread *self = pawl_self();
 	struct pawl_reads *r;
 
-	if (self->reads != NULL && find(self->reads, l, PAWL_RWLOCK_COUNTED) != NULL)
+	if (self->reads != NULL &&
+	    pawl_reads_find(self->reads, l, PAWL_RWLOCK_COUNTED) != NULL)
 		return true;
 	for (r = self->more_reads; r != NULL; r = r->next)
-		if (find(r, l, PAWL_RWLOCK_COUNTED) != NULL)
+		if (pawl_reads_find(r, l, PAWL_RWLOCK_COUNTED) != NULL)
 			return true;
 	return false;
 }
@@ -51,7 +51,8 @@ bool pawl_rwlock_reads(const struct pawl_rwlock *l)
 {
 	struct pawl_reads *mine = pawl_self()->reads;
 
-	return has_gate(l) || (mine != NULL && find(mine, l, 0) != NULL) || is_counted(l);
+	return has_gate(l) || (mine != NULL && pawl_reads_find(mine, l, 0) != NULL) ||
+	       is_counted(l);
 }
 
 enum taken { NOTHING, PART, ALL };
@@ -64,7 +65,7 @@ static enum taken take_from(struct pawl_reads *r, const struct pawl_rwlock *l,
 	pawl_atomic64 *slot;
 
 	/* Ends: it is tried again only if the slot has changed. */
-	while ((slot = find(r, l, marks)) != NULL) {
+	while ((slot = pawl_reads_find(r, l, marks)) != NULL) {
 		uint64_t whole = pawl_address(l) | marks;
 
 		if (r->depth[slot - r->slots] == 0) {
@@ -109,7 +110,7 @@ static bool take_gate(struct pawl_rwlock *l)
 		return true;
 	}
 	while (slot == NULL && (r = pawl_reads_next(&scan)) != NULL) {
-		slot = find(r, l, PAWL_RWLOCK_GATED);
+		slot = pawl_reads_find(r, l, PAWL_RWLOCK_GATED);
 		if (slot != NULL && --r->depth[slot - r->slots] == 0) {
 			pawl_store_release(slot, 0); /* [R] */
 			/* Relaxed: to writers it is the same. */
@@ -184,17 +185,16 @@ static void set(pawl_atomic64 *w, uint64_t value)
 		pawl_store_relaxed(w, value);
 }
 
-void pawl_rwlock_survive(struct pawl_rwlock *l)
+void pawl_rwlock_survive(struct pawl_rwlock *l, bool announced, bool counted)
 {
-	struct pawl_reads *mine = pawl_self()->reads;
 	uint64_t forms = RECORDS | PAWL_RWLOCK_KEPT;
 	uint64_t before = pawl_load_relaxed(&l->word); /* Relaxed: nobody else is there */
 	uint64_t word = before & (RECORDS | PAWL_RWLOCK_WRITTEN);
 
 	/* Its own announcement would be overlooked by a writer that finds no form. */
-	if ((before & forms) != 0 || find(mine, l, 0) != NULL)
+	if ((before & forms) != 0 || announced)
 		word |= PAWL_RWLOCK_FENCED;
-	if (is_counted(l))
+	if (counted)
 		word += PAWL_RWLOCK_READER;
 	set(&l->word, word);
 	/* Who else had the gate waited for us: it did not write. */

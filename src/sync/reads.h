@@ -24,6 +24,7 @@ static inline struct pawl_reads *pawl_reads_mine(void)
  * first NULL. The record of a thread that announces a read before its light fence, or as
  * [S] of pawl/rwlock.h does, is found by a search after the heavy one, or after [S]. */
 struct pawl_reads_scan {
+	struct pawl_reads_table *table;
 	unsigned chunk;
 	uint64_t left; /* of the chunk before: a bit for each record */
 };
@@ -36,7 +37,11 @@ void pawl_reads_exit(struct pawl_thread *self);
 /* In the child of a fork: only this thread reads. */
 void pawl_reads_forget(void);
 
-/* readers.c: whether this thread reads *l. */
+/* readers.c: where a record has l, with these marks, whether or not NESTED; or NULL. */
+pawl_atomic64 *pawl_reads_find(struct pawl_reads *r, const struct pawl_rwlock *l,
+			       uint64_t marks);
+
+/* Whether this thread reads *l. */
 bool pawl_rwlock_reads(const struct pawl_rwlock *l);
 
 /* Ends a read of *l that some thread began which will not end it; false if nobody's
@@ -52,8 +57,8 @@ bool pawl_rwlock_end_other(struct pawl_rwlock *l);
 void pawl_rwlock_forget(struct pawl_rwlock *l, bool was_one);
 
 /* In the child of a fork: *l, which this thread reads, has no other readers, and no
- * writer that waits. */
-void pawl_rwlock_survive(struct pawl_rwlock *l);
+ * writer that waits. What this thread's records say of *l: it is announced, or counted. */
+void pawl_rwlock_survive(struct pawl_rwlock *l, bool announced, bool counted);
 
 /* In the child of a fork: another thread was about to find out whether it may be
  * counted as a reader of *l. */

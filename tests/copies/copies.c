@@ -5,10 +5,11 @@
  * Status 0, or a line on stderr that says what went wrong; a hang ends by SIGALRM.
  */
 #define _GNU_SOURCE
-#include "copy.h"
+#include "copies.h"
 
 #include <pawl/cond.h>
 #include <pawl/mutex.h>
+#include <pawl/rwlock.h>
 #include <pawl/semaphore.h>
 #include <pawl/ticket.h>
 
@@ -20,146 +21,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST = 4, THREADS = 6, PATIENCE_S = 60, ROUNDS = 20000, HAND_OVERS = 200 };
 #define BLOCK ((uint64_t)1 << PAWL_HAPAX_BLOCK_BITS)
-
-static void check(bool good, const char *what)
-{
-	if (good)
-		return;
-	dprintf(STDERR_FILENO, "copies: not so: %s\n", what);
-	_exit(1);
-}
-
-/* The copies. */
-
-static const char *const *paths;
-static unsigned count; /* of paths */
-static void *objects[MOST];
-static const struct copy *copies[MOST];
-
-static void load(unsigned i)
-{
-	objects[i] = dlopen(paths[i], RTLD_NOW | RTLD_LOCAL);
-	if (objects[i] == NULL)
-		dprintf(STDERR_FILENO, "%s\n", dlerror());
-	check(objects[i] != NULL, "a copy can be loaded");
-	copies[i] = dlsym(objects[i], "copy");
-	check(copies[i] != NULL, "it is the right one");
-}
-
-static void unload(unsigned i)
-{
-	check(dlclose(objects[i]) == 0, "a copy can be unloaded");
-	copies[i] = NULL;
-}
-
-/* Those that are loaded, in turn. */
-static const struct copy *copy_of(unsigned i)
-{
-	while (copies[i % MOST] == NULL)
-		i++;
-	return copies[i % MOST];
-}
-
-/* Threads. */
-
-struct actor {
-	pthread_t thread;
-	unsigned number;
-	pid_t id; /* 0 before it runs */
-	void (*act)(struct actor *);
-};
-
-static void *run(void *argument)
-{
-	struct actor *actor = argument;
-
-	__atomic_store_n(&actor->id, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
-	actor->act(actor);
-	return NULL;
-}
-
-static void begin(struct actor *actor, unsigned number, void (*act)(struct actor *))
-{
-	*actor = (struct actor){.number = number, .act = act};
-	check(pthread_create(&actor->thread, NULL, run, actor) == 0, "a thread begins");
-}
-
-static void end(struct actor *actor)
-{
-	pthread_join(actor->thread, NULL);
-}
-
-static void all(unsigned threads, void (*act)(struct actor *))
-{
-	struct actor actors[THREADS];
-	unsigned i;
-
-	for (i = 0; i < threads; i++)
-		begin(&actors[i], i, act);
-	for (i = 0; i < threads; i++)
-		end(&actors[i]);
-}
-
-static void nap(long ms)
-{
-	const struct timespec time = {.tv_sec = ms / 1000,
-				      .tv_nsec = ms % 1000 * 1000000};
-
-	nanosleep(&time, NULL);
-}
-
-/* Whether the thread is in futex(2), as the kernel has it. */
-static bool sleeps(const struct actor *actor)
-{
-	pid_t id = __atomic_load_n(&actor->id, __ATOMIC_ACQUIRE);
-	char name[64], line[64] = "";
-	FILE *file;
-
-	if (id == 0)
-		return false;
-	snprintf(name, sizeof(name), "/proc/self/task/%d/syscall", (int)id);
-	file = fopen(name, "r");
-	if (file == NULL)
-		return false;
-	if (fgets(line, sizeof(line), file) == NULL)
-		line[0] = '\0';
-	fclose(file);
-	return line[0] != 'r' && atoi(line) == SYS_futex;
-}
-
-/* Returns when it has slept through some looks in a row: it does not just nap. */
-static void await_sleep(const struct actor *actor)
-{
-	unsigned looks = 0;
-
-	while (looks < 20) {
-		looks = sleeps(actor) ? looks + 1 : 0;
-		nap(5);
-	}
-}
-
-static double now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-static struct timespec in_seconds(time_t seconds)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	time.tv_sec += seconds;
-	return time;
-}
 
 /* What they share. */
 
@@ -167,10 +32,11 @@ static struct pawl_mutex mutex;
 static struct pawl_cond cond;
 static struct pawl_semaphore semaphore;
 static struct pawl_ticket_park ticket;
-static long counter, other;
+static struct pawl_rwlock rwlock;
+long counter, other;
 static unsigned turn;
 
-static void pause_inside(void)
+void pause_inside(void)
 {
 	volatile unsigned k;
 
@@ -362,11 +228,17 @@ static void case_close(void)
 		copies[1]->lock(&mutex);
 		begin(&actor, 1, lock_once);
 		await_sleep(&actor);
+		copies[0]->read_lock(&rwlock);
+		copies[0]->read_unlock(&rwlock);
 		unload(0);
 		check(dlopen(paths[0], RTLD_NOW | RTLD_NOLOAD) == NULL, "a copy is gone");
 		copies[1]->unlock(&mutex);
 		end(&actor);
 		load(0);
+		bias(copies[0], &rwlock);
+		copies[0]->read_lock(&rwlock);
+		check(!copies[1]->write_trylock(&rwlock), "a reader is seen");
+		copies[0]->read_unlock(&rwlock);
 	}
 	case_mutex();
 }
@@ -462,6 +334,8 @@ static const struct {
 	{"cond", case_cond, false},
 	{"semaphore", case_semaphore, false},
 	{"ticket", case_ticket, false},
+	{"rwlock", case_rwlock, false},
+	{"rwlock-fork", case_rwlock_fork, false},
 	{"late", case_late, true},
 	{"close", case_close, false},
 	{"fork", case_fork, true},

@@ -3,6 +3,7 @@
 
 #include <pawl/cond.h>
 #include <pawl/mutex.h>
+#include <pawl/rwlock.h>
 #include <pawl/semaphore.h>
 #include <pawl/ticket.h>
 
@@ -38,6 +39,12 @@ const struct copy copy = {
 	.take = pawl_semaphore_wait,
 	.post = pawl_semaphore_post,
 	.draw = pawl_hapax_draw,
+	.read_lock = pawl_rwlock_read_lock,
+	.read_trylock = pawl_rwlock_read_trylock,
+	.read_unlock = pawl_rwlock_read_unlock,
+	.write_lock = pawl_rwlock_write_lock,
+	.write_trylock = pawl_rwlock_write_trylock,
+	.write_unlock = pawl_rwlock_write_unlock,
 	.ticket_lock = pawl_ticket_park_lock,
 	.ticket_unlock = pawl_ticket_park_unlock,
 };

@@ -4,11 +4,13 @@
 #ifndef TESTS_COPIES_COPY_H
 #define TESTS_COPIES_COPY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
 struct pawl_cond;
 struct pawl_mutex;
+struct pawl_rwlock;
 struct pawl_semaphore;
 struct pawl_ticket_park;
 
@@ -23,6 +25,12 @@ struct copy {
 	void (*take)(struct pawl_semaphore *s);
 	int (*post)(struct pawl_semaphore *s);
 	uint64_t (*draw)(void);
+	void (*read_lock)(struct pawl_rwlock *l);
+	bool (*read_trylock)(struct pawl_rwlock *l);
+	void (*read_unlock)(struct pawl_rwlock *l);
+	void (*write_lock)(struct pawl_rwlock *l);
+	bool (*write_trylock)(struct pawl_rwlock *l);
+	void (*write_unlock)(struct pawl_rwlock *l);
 	void (*ticket_lock)(struct pawl_ticket_park *l);
 	void (*ticket_unlock)(struct pawl_ticket_park *l);
 };

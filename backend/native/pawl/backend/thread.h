@@ -21,7 +21,7 @@
 #define PAWL_RWLOCK_CLOCK     512u
 #define PAWL_RWLOCK_QUIET     4
 #define PAWL_READS_BITS	      3
-#define PAWL_READS_CHUNK      64
+#define PAWL_READS_CHUNK      56
 #define PAWL_READS_CHUNKS     16384
 
 #ifdef __cplusplus

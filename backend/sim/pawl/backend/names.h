@@ -165,6 +165,7 @@
 #define pawl_reads_forget	 sim_reads_forget
 #define pawl_rwlock_reads	 sim_rwlock_reads
 #define pawl_rwlock_end_other	 sim_rwlock_end_other
+#define pawl_reads_find		 sim_reads_find
 #define pawl_rwlock_survive	 sim_rwlock_survive
 #define pawl_rwlock_uncount	 sim_rwlock_uncount
 #define pawl_heavy_fence_works	 sim_heavy_fence_works
