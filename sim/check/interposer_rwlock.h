@@ -3,7 +3,7 @@
 #ifndef CHECK_INTERPOSER_RWLOCK_H
 #define CHECK_INTERPOSER_RWLOCK_H
 
-#include "interposer_calls.h"
+#include "interposer_cond.h"
 
 #include <sim/runtime.h>
 

@@ -176,6 +176,34 @@ static int tell_theirs(pthread_cond_t *c)
 	return 0;
 }
 
+/* A wait with a mutex that is glibc's, too. */
+OUTSIDE static int wait_theirs(pthread_cond_t *c, pthread_mutex_t *mutex)
+{
+	(void)c, (void)mutex;
+	told_theirs++;
+	return EOWNERDEAD;
+}
+
+OUTSIDE static int wait_theirs_timed(pthread_cond_t *c, pthread_mutex_t *mutex,
+				     const struct timespec *time)
+{
+	(void)time;
+	return wait_theirs(c, mutex);
+}
+
+OUTSIDE static int wait_theirs_clock(pthread_cond_t *c, pthread_mutex_t *mutex,
+				     clockid_t clock, const struct timespec *time)
+{
+	(void)clock, (void)time;
+	return wait_theirs(c, mutex);
+}
+
+OUTSIDE static int init_cond_theirs(pthread_cond_t *c, const pthread_condattr_t *attr)
+{
+	(void)attr;
+	return tell_theirs(c);
+}
+
 /* Read-write locks: what each call is to return. */
 static int theirs_returns;
 
@@ -218,6 +246,11 @@ const struct glibc *glibc(void)
 		.mutex_clocklock = clocked_theirs,
 		.mutex_unlock = unlock_theirs,
 		.mutex_destroy = destroy_theirs,
+		.cond_init = init_cond_theirs,
+		.cond_destroy = tell_theirs,
+		.cond_wait = wait_theirs,
+		.cond_timedwait = wait_theirs_timed,
+		.cond_clockwait = wait_theirs_clock,
 		.cond_signal = tell_theirs,
 		.cond_broadcast = tell_theirs,
 		.rwlock_init = init_rwlock_theirs,
