@@ -236,7 +236,7 @@ static int init_rwlock_theirs(pthread_rwlock_t *rwlock, const pthread_rwlockattr
 	return call_theirs(rwlock);
 }
 
-const struct glibc *glibc(void)
+const volatile struct glibc *glibc(void)
 {
 	static const struct glibc functions = {
 		.mutex_init = init_theirs,

@@ -171,7 +171,7 @@ static int install_filter_by_prctl(int option, ...)
 	return 0;
 }
 
-const struct glibc *glibc_here(void)
+const volatile struct glibc *glibc_here(void)
 {
 	static const struct glibc here = {.syscall = install_filter,
 					  .prctl = install_filter_by_prctl};

@@ -279,7 +279,7 @@ OUTSIDE static int register_theirs(void (*prepare)(void), void (*parent)(void),
 	return 0;
 }
 
-const struct glibc *glibc(void)
+const volatile struct glibc *glibc(void)
 {
 	static const struct glibc functions = {.key_create = create_theirs,
 					       .register_atfork = register_theirs};

@@ -211,7 +211,7 @@ static inline void start_if_first(void)
 }
 
 /* glibc.c */
-const struct glibc *glibc(void);
+const volatile struct glibc *glibc(void);
 
 /* symbols.c: what a name means to the libraries that come after us, NULL if
  * nothing. Never allocates, locks nothing, and has no error to leave behind. */
