@@ -271,7 +271,7 @@ class LintTest(unittest.TestCase):
         self.assert_found("sleep/guard.c:", "[Q] is explained, but no operation carries it")
 
     def test_relaxed_in_a_source_without_a_reason(self):
-        self.edit("lease/stats.c", "\t/* Relaxed: only its owner counts, and who reads wants no order. */\n",
+        self.edit("lease/stats.c", "\t/* Relaxed: only its owner counts, and readers need no order. */\n",
                   "")
         status, output = self.lint()
         self.assertEqual(status, 1)
