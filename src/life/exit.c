@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of a thread's dealings with pawl; the same for every back end. */
+/* What a thread's exit does with the thread's state in pawl; shared by all back ends. */
 #include "lease/leases.h"
 #include "sync/reads.h"
 
 #include <pawl/runtime.h>
 
-/* A program that has no leases, or no reader-writer locks, need not have these either. */
+/* Weak: a static link without leases or reader-writer locks lacks these functions. */
 extern __typeof__(pawl_lease_exit) pawl_lease_exit __attribute__((weak));
 extern __typeof__(pawl_reads_exit) pawl_reads_exit __attribute__((weak));
 
@@ -21,7 +21,8 @@ __attribute__((no_sanitize_thread, noinline)) static struct pawl_node *next_free
 void pawl_thread_exit_(struct pawl_thread *self)
 {
 	self->exited = true;
-	/* Ends when the successor that was let in last gets to run. */
+	/* Ends when the last successor that this thread admitted runs and clears the
+	 * word. */
 	pawl_await_eq_acquire(&self->overlap_grant, 0,
 			      PAWL_SPIN); /* [E] of hemlock_overlap.h */
 	if (pawl_lease_exit != NULL)

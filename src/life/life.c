@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread's storage; and what becomes of everything when a process forks, a thread
- * exits, or the library is unloaded. Nobody else registers for any of these: each
- * subsystem has a line in the table below. docs/design/lifecycle.md says why each
- * does what it does, and what a signal handler may call.
+ * Per-thread storage, and the only handlers for fork, thread exit and unload: each
+ * subsystem has a line in the table below. docs/design/lifecycle.md gives the reason for
+ * each handler and lists what a signal handler may call.
  */
 #include "lease/heirs.h"
 #include "lease/leases.h"
@@ -26,8 +25,8 @@ __thread struct pawl_thread pawl_thread_native_;
 const char pawl_life[] = "fork, thread exit, unload";
 
 /*
- * A program that is linked with the archive has of each subsystem only what it uses:
- * a function that is not there is NULL.
+ * A static link contains only the subsystems that the program uses; a function that is
+ * not linked is NULL.
  */
 #define IF_LINKED(function) extern __typeof__(function) function __attribute__((weak))
 IF_LINKED(pawl_fence_forget);
@@ -49,7 +48,8 @@ IF_LINKED(pawl_shared_forked);
 IF_LINKED(pawl_shared_leave);
 IF_LINKED(pawl_preload_forked);
 
-/* The parent goes on with the block of hapax values that this thread drew from. */
+/* The child must not draw from this thread's block of hapax values: the parent goes on
+ * using it. */
 static void draw_anew(void)
 {
 	pawl_self()->next_hapax = 0;
@@ -58,17 +58,17 @@ static void draw_anew(void)
 static void delete_exit_key(void);
 
 /*
- * The table, in the order of the layers: gone through from above before a fork, at
- * exit and at unload, and from below after a fork. So upper layers find lower ones at
- * work.
+ * In the order of the layers. Before a fork, at exit and at unload the table is walked
+ * from the top layer down, after a fork from the bottom up, so that a handler can rely on
+ * the layers below it.
  */
 static const struct subsystem {
 	const char *name;
-	void (*before)(void);			/* a fork: by the thread that forks */
-	void (*parent)(void);			/* and after it, in the parent */
-	void (*child)(void);			/* or in the child, where it is alone */
-	void (*exit)(struct pawl_thread *self); /* of a thread, that arranged for it */
-	void (*unload)(void);			/* of the library */
+	void (*before)(void);			/* fork: in the forking thread */
+	void (*parent)(void);			/* fork: in the parent, afterwards */
+	void (*child)(void);			/* fork: in the child's only thread */
+	void (*exit)(struct pawl_thread *self); /* thread exit, if registered */
+	void (*unload)(void);			/* unload of the library */
 } subsystems[] = {
 	{"fences", .child = pawl_fence_forget},
 	{"parts of the process", .before = pawl_os_parts_fork},
@@ -79,7 +79,8 @@ static const struct subsystem {
 	{"who reads", .child = pawl_reads_forget},
 	{"debug face", .before = pawl_debug_before_fork, .parent = pawl_debug_after_fork,
 	 .child = pawl_debug_after_fork},
-	/* Locked when nobody is inside a lease any more, who may want the lock. */
+	/* Locked only after all threads have left their leases: a thread inside a lease
+	 * may want this lock. */
 	{"list of slots", .before = pawl_heirs_before_fork,
 	 .parent = pawl_heirs_after_fork},
 	{"leases", .before = pawl_lease_before_fork, .parent = pawl_lease_after_fork,
@@ -126,7 +127,7 @@ void pawl_life_watch_forks(void)
 {
 	static pawl_atomic64 watching;
 
-	/* Relaxed: once is all that counts. */
+	/* Relaxed: only the atomicity matters, so that one caller registers. */
 	if (pawl_exchange_relaxed(&watching, 1) == 0 &&
 	    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0)
 		pawl_die_("out of memory to be told of forks");
@@ -144,15 +145,15 @@ static void thread_exits(void *self)
 }
 
 /*
- * A first use may be in a signal handler or in an allocator, which may not use the heap.
- * The C library keeps the values of the first so many keys in the thread itself; to set
- * another takes memory. The key is the last of these, so that a program gets the same
- * keys as without this library, and made at the first need, which may come before our
- * constructor. Where a program had taken all of these already there is none.
+ * The first use may be in a signal handler or in an allocator, where malloc is not
+ * allowed. glibc stores the values of the first 32 keys in the thread descriptor and
+ * allocates for later keys. We take the last of these 32, so that the program gets the
+ * same keys as without pawl, and take it at the first use, which may come before our
+ * constructor. If the program already has all 32, there is no exit key.
  */
 enum { KEYS_IN_PLACE = 32 };
 
-/* NOT_MADE; NO_KEY: there is none; or the key. */
+/* NOT_MADE, NO_KEY (none of the first 32 was free), or FIRST_KEY + the key. */
 static pawl_atomic64 exit_key;
 enum { NOT_MADE, NO_KEY, FIRST_KEY };
 
@@ -179,7 +180,7 @@ static void delete_key(uint64_t key)
 		pthread_key_delete((pthread_key_t)(key - FIRST_KEY));
 }
 
-/* Relaxed, here and below: a key is a number, and nothing is behind it. */
+/* Relaxed, here and below: the key is a plain number and publishes no other data. */
 static uint64_t get_exit_key(void)
 {
 	uint64_t key = pawl_load_relaxed(&exit_key);
@@ -187,7 +188,7 @@ static uint64_t get_exit_key(void)
 	if (key == NOT_MADE) {
 		key = make_exit_key();
 		if (!pawl_cas_relaxed(&exit_key, NOT_MADE, key)) {
-			delete_key(key); /* another thread was first */
+			delete_key(key); /* another thread stored its key first */
 			key = pawl_load_relaxed(&exit_key);
 		}
 	}
@@ -207,7 +208,7 @@ bool pawl_life_give_up_key(void)
 	return key >= FIRST_KEY;
 }
 
-/* The library may go before its threads. */
+/* The library may be unloaded while threads that used it still run. */
 static void delete_exit_key(void)
 {
 	(void)pawl_life_give_up_key();
@@ -219,8 +220,9 @@ void pawl_at_thread_exit_native_(void)
 	uint64_t key = get_exit_key();
 
 	self->exit_arranged = true;
-	/* A thread whose exit cannot be arranged, or is under way already, is
-	 * treated as if it were over: it then leaves nothing behind. */
+	/* A thread that is already exiting, or for which no handler can be registered, is
+	 * marked exited: it then keeps no state that an exit handler would have to
+	 * free. */
 	if (self->exited || key == NO_KEY ||
 	    pthread_setspecific((pthread_key_t)(key - FIRST_KEY), self) != 0)
 		self->exited = true;
@@ -228,8 +230,8 @@ void pawl_at_thread_exit_native_(void)
 
 /* Load and unload. */
 
-/* At the start, for to register takes memory; and before the program's constructors, if it
- * is linked with the archive. */
+/* At load, because registration allocates; and, in a static link, before the program's
+ * own constructors. */
 enum { BEFORE_OTHERS = 101 };
 __attribute__((constructor(BEFORE_OTHERS))) static void load(void)
 {

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Fork, thread exit and unload: life.c has the table. */
+/* Handlers for fork, thread exit and unload; the table is in life.c. */
 #ifndef PAWL_LIFE_LIFE_H
 #define PAWL_LIFE_LIFE_H
 
 #include <stdbool.h>
 
-/* Registers for forks, once: when the library is loaded; or sooner, by whoever knows
- * that somebody else is about to. */
+/* Registers the fork handlers, once: at load, or earlier, by a caller that knows that
+ * another library is about to register its own. */
 void pawl_life_watch_forks(void);
 
-/* Takes a pthread key to learn of threads' ends, once: when the library is loaded, at the
- * first need, or sooner, by a caller that knows that the program is about to take keys. */
+/* Creates the pthread key whose destructor runs at thread exit, once: at load, at the
+ * first use, or earlier, by a caller that knows that the program is about to create
+ * keys. */
 void pawl_life_make_key(void);
-/* Gives the key back for good, and returns whether there was one. No thread's end is
- * noticed any more. */
+/* Deletes the key for good and returns whether there was one. Thread exits then go
+ * unnoticed. */
 bool pawl_life_give_up_key(void);
 
-/* The interposer's part in the child of a fork, where there is an interposer. */
+/* The interposer's fork handler for the child, if the interposer is linked. */
 void pawl_preload_forked(void);
 
 #endif /* PAWL_LIFE_LIFE_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of a process that broke a rule. */
+/* Ends the process after a violated contract, with a message. */
 #include "os/os.h"
 
 #include <pawl/runtime.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The operating system's side of the runtime, for Linux with glibc. */
+/* The runtime's operating system interface, for Linux with glibc. */
 #define _GNU_SOURCE
 #include "os/linux.h"
 
@@ -38,7 +38,8 @@ bool pawl_os_barrier(void)
 	return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
-/* The rseq flavour is the one that can be aimed; it is a barrier as well. */
+/* Only the rseq command of membarrier can target one CPU; it is a full barrier as
+ * well. */
 bool pawl_os_barrier_cpu_prepare(void)
 {
 	return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0;
@@ -56,9 +57,9 @@ bool pawl_os_barrier_restart(void)
 }
 
 /*
- * The area that glibc 2.35 and later registers with the kernel for each thread.
- * The layout is the kernel's, given here because its header's grows. Never
- * cpu_id_start: some allocators keep something else there.
+ * The rseq area that glibc 2.35 and later registers for each thread. The layout is the
+ * kernel's; it is repeated here because the struct in the kernel's header grows.
+ * cpu_id_start is not used: some allocators store other data there.
  */
 struct rseq_area {
 	uint32_t cpu_id_start, cpu_id;
@@ -66,7 +67,7 @@ struct rseq_area {
 	uint32_t flags, node_id, mm_cid;
 };
 #ifndef AT_RSEQ_FEATURE_SIZE
-#define AT_RSEQ_FEATURE_SIZE 27 /* the kernel's; older C libraries lack it */
+#define AT_RSEQ_FEATURE_SIZE 27 /* from the kernel's headers; older C libraries lack it */
 #endif
 enum { RSEQ_WITH_CID = 28, RSEQ_FIRST = 20, RSEQ_OLD = 32 };
 
@@ -85,7 +86,7 @@ const uint32_t *pawl_os_cpu_word(void)
 {
 	const struct rseq_area *area = rseq_area();
 
-	/* Negative: this thread is not registered, though others are. */
+	/* Negative: this thread is not registered, although other threads are. */
 	if (area == NULL || (int32_t)area->cpu_id < 0)
 		return NULL;
 	return &area->cpu_id;
@@ -93,8 +94,9 @@ const uint32_t *pawl_os_cpu_word(void)
 
 const uint32_t *pawl_os_cid_word(void)
 {
-	/* glibc says how much of the area it knows, not how much the kernel
-	 * fills: of the area's first 32 bytes, all that it has. */
+	/* __rseq_size is the size that glibc knows, not what the kernel fills. At its
+	 * first two values only AT_RSEQ_FEATURE_SIZE tells whether the kernel fills
+	 * mm_cid. */
 	bool filled = __rseq_size >= RSEQ_WITH_CID && __rseq_size != RSEQ_OLD;
 
 	if (pawl_os_cpu_word() == NULL)
@@ -104,8 +106,8 @@ const uint32_t *pawl_os_cid_word(void)
 	return filled ? &rseq_area()->mm_cid : NULL;
 }
 
-/* A file's ranges of numbers, "0-3" or "0-3,8-11"; empty if there is no such file, or it is
- * too long. */
+/* Parser of a list of ranges, "0-3" or "0-3,8-11"; empty if the file is missing or too
+ * long. */
 struct ranges {
 	char text[256];
 	size_t at;
@@ -147,7 +149,7 @@ static bool next_range(struct ranges *r, unsigned *first, unsigned *last)
 	return true;
 }
 
-/* One more than the last number; 0 if there is no such file. */
+/* The highest number in the list plus one; 0 if there is no such file. */
 static unsigned read_possible(const char *name)
 {
 	struct ranges r;
@@ -180,7 +182,7 @@ unsigned pawl_os_likely_cpus(void)
 	return cpus != 0 ? cpus : pawl_os_cpus();
 }
 
-/* Sets of CPUs, as the kernel has them. */
+/* CPU sets in the kernel's format. */
 enum { VISITABLE = 4096, WORD_BITS = 8 * sizeof(unsigned long) };
 struct cpus {
 	unsigned long words[VISITABLE / WORD_BITS];
@@ -190,16 +192,16 @@ unsigned pawl_os_cpu_limit(void)
 {
 	struct cpus all;
 	int saved = errno;
-	/* The system call, not the function: it returns how many bytes the kernel's own
-	 * sets have, and EINVAL if ours have not got as many. */
+	/* The system call, not glibc's wrapper: it returns the size of the kernel's CPU
+	 * set in bytes, and fails with EINVAL if ours is smaller. */
 	long bytes = syscall(SYS_sched_getaffinity, 0, sizeof(all), &all);
 
 	errno = saved;
 	return bytes > 0 ? 8 * (unsigned)bytes : UINT_MAX;
 }
 
-/* With signals blocked. Whoever is on a CPU alone has had the kernel take off whoever
- * was there. */
+/* Called with signals blocked. Once this thread runs on a CPU, the kernel has switched
+ * out the thread that ran there, which is a full barrier for that thread. */
 static bool visit(unsigned first, unsigned last)
 {
 	unsigned cpu;
@@ -237,7 +239,8 @@ bool pawl_os_visit(unsigned cpu)
 
 	if (syscall(SYS_sched_getaffinity, 0, sizeof(home), &home) > 0) {
 		good = cpu == PAWL_OS_ONLINE ? visit_online() : visit(cpu, cpu);
-		/* CPUs that went offline meanwhile are not missed. */
+		/* CPUs that went offline in between drop out of the set; that is
+		 * harmless. */
 		syscall(SYS_sched_setaffinity, 0, sizeof(home), &home);
 	}
 	pawl_os_restore_signals(signals);
@@ -252,7 +255,7 @@ bool pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
 	int saved = errno;
 	bool timed_out;
 
-	/* EAGAIN, EINTR: the caller looks again, as after any wake-up. */
+	/* EAGAIN, EINTR: the caller checks its condition again, as after any wake-up. */
 	timed_out = syscall(SYS_futex, low_half(word), FUTEX_WAIT_BITSET_PRIVATE | clock,
 			    expected, deadline != NULL ? &deadline->time : NULL, NULL,
 			    FUTEX_BITSET_MATCH_ANY) != 0 &&
@@ -269,7 +272,8 @@ void pawl_os_wake(const pawl_atomic64 *word)
 	errno = saved;
 }
 
-/* The kernel's sets, of 64 signals: the C library's functions leave out its own. */
+/* The kernel's set of 64 signals: the C library's functions hide the signals that it
+ * reserves for itself. */
 static void set_signals(int how, const uint64_t *to, uint64_t *was)
 {
 	int saved = errno;
@@ -303,7 +307,8 @@ bool pawl_os_is_mapped(const volatile void *address)
 {
 	enum { NO_SUCH_CHANGE = -1 };
 	int saved = errno;
-	/* The system reads the set before it finds that there is no such change. */
+	/* The kernel copies the set from user memory before it rejects the invalid `how`,
+	 * so EFAULT means that the address is not mapped. */
 	bool refused = syscall(SYS_rt_sigprocmask, NO_SUCH_CHANGE, address, NULL,
 			       sizeof(uint64_t)) != 0 &&
 		       errno == EFAULT;
@@ -350,7 +355,7 @@ unsigned pawl_os_cpus(void)
 
 	if (sched_getaffinity(0, sizeof(set), &set) == 0)
 		return (unsigned)CPU_COUNT(&set);
-	return 2; /* more CPUs than the set has room for, surely */
+	return 2; /* EINVAL: more CPUs than cpu_set_t has bits */
 }
 
 #if !defined(__GLIBC__) /* musl has no such function */
@@ -375,7 +380,7 @@ unsigned pawl_os_node(void)
 {
 	unsigned node = 0;
 
-	/* The two came into the area together. */
+	/* The kernel added node_id and mm_cid in the same version. */
 	if (pawl_os_cid_word() != NULL)
 		return *(const volatile uint32_t *)&rseq_area()->node_id;
 	getcpu(NULL, &node);
@@ -389,7 +394,8 @@ unsigned pawl_os_nodes(void)
 	return nodes != 0 ? nodes : 1;
 }
 
-/* From an archive the linker takes what somebody asks for, and nobody else would. */
+/* A reference: from an archive the linker takes only members that something refers to,
+ * and nothing else refers to life.c. */
 __attribute__((used)) static const char *const life = pawl_life;
 
 uint64_t pawl_os_now(void)
@@ -404,8 +410,8 @@ uint64_t pawl_os_process(void)
 	return (uint64_t)getpid();
 }
 
-/* From the 16 random bytes that the kernel gives each program. The C library keeps its
- * stack guard in them: they must not be found out from what is made of them here. */
+/* Derived from the 16 random bytes of AT_RANDOM. glibc takes its stack guard from the
+ * same bytes, so the seed must not reveal them. */
 uint64_t pawl_os_seed(void)
 {
 	const char *bytes = (const char *)getauxval(AT_RANDOM);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files for Linux share. */
+/* Shared by the Linux files. */
 #ifndef PAWL_OS_LINUX_H
 #define PAWL_OS_LINUX_H
 
 #include "os/os.h"
 
-/* The half of a word that the kernel compares. */
+/* The 32 bits of the word that the futex compares. */
 static inline const uint32_t *low_half(const pawl_atomic64 *word)
 {
 	const bool big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;

@@ -27,30 +27,31 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the process has once. In memory of its own, not in a copy's, which may be
- * unloaded before the others. */
+/* State that exists once per process. In memory of its own, because the copy that creates
+ * it may be unloaded before the others. */
 struct root {
 	pawl_atomic64 parts[PAWL_PARTS];
-	pawl_atomic64 forked[PAWL_PARTS]; /* 1: in order, in this child of a fork */
+	pawl_atomic64 forked[PAWL_PARTS]; /* 1: repaired in this child of a fork */
 };
 
-/* This copy's pointer to it; 0 until a walk has set it. Hidden, as the note needs. */
+/* This copy's pointer to the root; 0 until a walk has set it. Hidden, because the note
+ * has a relative address. */
 extern pawl_atomic64 pawl_copy_root __attribute__((visibility("hidden")));
 __attribute__((used)) pawl_atomic64 pawl_copy_root;
 
-/* The note, as find_note reads it. */
+/* The ELF note, as find_note parses it. */
 #define NOTE_NAME "pawl"
 enum { NOTE_TYPE = 1 };
 struct note {
 	uint32_t protocol;
-	int32_t root; /* of the copy, seen from here */
+	int32_t root; /* offset of the copy's root pointer from here */
 };
 
 #define TEXT_(number) #number
 #define TEXT(number)  TEXT_(number)
 __asm__(".pushsection .note.pawl, \"a\", %note\n\t"
 	".balign 4\n\t"
-	".long 5, 8, 1\n\t" /* lengths of name and note; NOTE_TYPE */
+	".long 5, 8, 1\n\t" /* sizes of name and descriptor; NOTE_TYPE */
 	".asciz \"" NOTE_NAME "\"\n\t"
 	".balign 4\n\t"
 	".long " TEXT(PAWL_PROTOCOL) "\n\t"
@@ -65,7 +66,7 @@ static const char *aligned(const char *at, size_t alignment)
 	return (const char *)(((uintptr_t)at + alignment - 1) & ~(alignment - 1));
 }
 
-/* The note of a copy in a segment of notes, or NULL. */
+/* Finds pawl's note in a note segment, or returns NULL. */
 static const struct note *find_note(const char *at, size_t bytes, size_t alignment)
 {
 	const char *end = at + bytes;
@@ -87,7 +88,8 @@ static const struct note *find_note(const char *at, size_t bytes, size_t alignme
 	return NULL;
 }
 
-/* Whether a segment is in memory: notes that no one loads are in the file only. */
+/* Whether a segment is mapped: notes outside all PT_LOAD segments exist only in the
+ * file. */
 static bool is_loaded(const struct dl_phdr_info *object, const ElfW(Phdr) * segment)
 {
 	unsigned i;
@@ -103,7 +105,7 @@ static bool is_loaded(const struct dl_phdr_info *object, const ElfW(Phdr) * segm
 	return false;
 }
 
-/* A copy of another protocol shares locks in another way, or not at all. */
+/* Ends the process: a copy with another protocol number lays out locks differently. */
 static __attribute__((noreturn, cold)) void refuse(unsigned protocol, const char *object)
 {
 	char sentence[512];
@@ -118,7 +120,8 @@ static __attribute__((noreturn, cold)) void refuse(unsigned protocol, const char
 	pawl_die_(sentence);
 }
 
-/* What *word points to for all copies: what it has, or else `proposed`, or else new memory. */
+/* Returns the value of *word that all copies agree on: the value it has, else `proposed`,
+ * else newly allocated memory. */
 static uint64_t agree(pawl_atomic64 *word, uint64_t proposed, size_t bytes)
 {
 	uint64_t agreed = pawl_load_acquire(word); /* [Q] */
@@ -139,7 +142,7 @@ static uint64_t agree(pawl_atomic64 *word, uint64_t proposed, size_t bytes)
 	return pawl_load_acquire(word); /* [Q] */
 }
 
-/* Looks at one object. *found: the process's root, 0 before the first copy. */
+/* Callback for one loaded object. *found: the process's root, 0 before the first copy. */
 static int visit(struct dl_phdr_info *object, size_t size, void *found)
 {
 	uint64_t *root = found;
@@ -171,7 +174,7 @@ static struct root *find_root(void)
 
 	if (root == 0) {
 		dl_iterate_phdr(visit, &root);
-		/* Should the loader not list this object, it is a copy all the same. */
+		/* If the loader does not list this object, it still counts as a copy. */
 		root = agree(&pawl_copy_root, root, sizeof(struct root));
 	}
 	return pawl_pointer(root);
@@ -187,7 +190,8 @@ void pawl_os_meet_copies(void)
 	(void)find_root();
 }
 
-/* Relaxed, here and below: threads that fork store the same, and the child has one. */
+/* Relaxed, here and below: all threads that fork store the same value, and the child has
+ * one thread. */
 void pawl_os_parts_fork(void)
 {
 	struct root *root = find_root();

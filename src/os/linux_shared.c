@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The operating system's side of shared memory, for Linux with glibc. */
+/* The operating system interface for shared memory, for Linux with glibc. */
 #define _GNU_SOURCE
 #include "os/linux.h"
 #include "os/shared.h"
@@ -17,7 +17,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A thread's number takes the high bits of its name, its birth the low ones. */
+/* A thread's name: the thread id in the high bits, a hash of its start time in the low
+ * 40. */
 enum { BIRTH_BITS = 40 };
 
 static bool membarrier(int command)
@@ -78,7 +79,7 @@ void pawl_os_wake_shared(const pawl_atomic64 *word)
 	errno = saved;
 }
 
-/* Reads the beginning of a small file as text; false if it cannot be had. */
+/* Reads the beginning of a small file as text; false if it cannot be read. */
 static bool read_text(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -104,8 +105,8 @@ static uint64_t hash(const char *text)
 }
 
 /*
- * When a thread was born, in a number that also tells this boot from others;
- * false if that cannot be had. *over: it has ended, and only its number is left.
+ * When the thread started, hashed with the boot id so that boots differ; false if
+ * unknown. *over: the thread has exited and is a zombie.
  */
 static bool birth(pid_t tid, uint64_t *born, bool *over)
 {
@@ -113,12 +114,13 @@ static bool birth(pid_t tid, uint64_t *born, bool *over)
 	const char *field;
 	int i;
 
-	/* As a thread: the file of its process sums up all threads' times, and
-	 * qemu-user makes up that of its own process, with another birth. */
+	/* The file of the thread, not of the process: the latter sums the times of all
+	 * threads, and qemu-user emulates it for its own process, with another start
+	 * time. */
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)tid, (int)tid);
 	if (!read_text(path, text, sizeof(text)))
 		return false;
-	field = strrchr(text, ')'); /* the name before it may hold anything */
+	field = strrchr(text, ')'); /* the command name before it may contain anything */
 	if (field == NULL || strlen(field) < 3)
 		return false;
 	field += 2;
@@ -142,7 +144,7 @@ uint64_t pawl_os_thread_name(void)
 	bool over;
 
 	if (!birth(tid, &born, &over))
-		born = 0; /* no /proc: numbers that are used again will confuse us */
+		born = 0; /* no /proc: a reused thread id cannot be told from the old thread */
 	errno = saved;
 	return (uint64_t)tid << BIRTH_BITS | born;
 }
@@ -159,7 +161,7 @@ bool pawl_os_thread_gone(uint64_t name)
 	else if (birth(tid, &now, &over))
 		gone = over || (born != 0 && now != born);
 	else
-		/* It went between the two looks, or it is hidden from us. */
+		/* The thread exited between the two checks, or /proc hides it from us. */
 		gone = syscall(SYS_tkill, tid, 0) != 0 && errno == ESRCH;
 	errno = saved;
 	return gone;
@@ -183,7 +185,7 @@ uint64_t pawl_os_namespace(void)
 	return sum;
 }
 
-/* Turns the way system calls fail into ours. */
+/* Converts the result of a system call to 0 or an error number, and restores errno. */
 static int outcome(bool good, int saved)
 {
 	int error = good ? 0 : errno;
@@ -231,8 +233,8 @@ int pawl_os_file_size(int fd, uint64_t *bytes)
 
 int pawl_os_file_grow(int fd, uint64_t bytes)
 {
-	/* In steps: tmpfs takes back what it did when a signal comes, and a process
-	 * with a fast timer must get somewhere. */
+	/* In steps of 1 MiB: when a signal arrives, tmpfs undoes the whole fallocate, and
+	 * a process with a fast timer would never finish. */
 	const uint64_t step = 1 << 20;
 	uint64_t from;
 
@@ -240,7 +242,7 @@ int pawl_os_file_grow(int fd, uint64_t bytes)
 		uint64_t more = bytes - from < step ? bytes - from : step;
 		int error;
 
-		do /* leaves errno alone, by its contract */
+		do /* posix_fallocate does not set errno */
 			error = posix_fallocate(fd, (off_t)from, (off_t)more);
 		while (error == EINTR);
 		if (error != 0)
@@ -288,10 +290,10 @@ int pawl_os_file_write(int fd, const void *from, size_t bytes, uint64_t offset)
 }
 
 /*
- * A record lock of an open file description excludes threads, and survives when another
- * thread closes a descriptor of the file. But the child of a fork has its parent's
- * description, so the lock is that of a new one, opened through /proc. Where that cannot
- * be had (no /proc, no permission) it is a lock of the process.
+ * An open file description lock excludes other threads too, and survives when another
+ * thread closes a descriptor of the file. But a fork shares the description with the
+ * child, so the lock is taken on a new description, opened through /proc. Where that
+ * fails (no /proc, no permission) it is a process lock.
  */
 int pawl_os_file_reopen(int *copy, int fd, enum pawl_file_lock *kind)
 {
@@ -303,18 +305,19 @@ int pawl_os_file_reopen(int *copy, int fd, enum pawl_file_lock *kind)
 		return outcome(false, saved);
 	error = pawl_os_file_size(fd, &bytes);
 	if (error != 0)
-		return error; /* not a regular file: to open it might have effects */
+		return error; /* not a regular file: opening it might have side effects */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	*copy = open(path, (flags & O_ACCMODE) | O_CLOEXEC);
 	*kind = *copy >= 0 ? PAWL_LOCK_NEW : PAWL_LOCK_PROCESS;
 	errno = saved;
 	if (*kind == PAWL_LOCK_NEW)
 		return 0;
-	/* Every write to such a file goes to its end. */
+	/* With O_APPEND every write goes to the end of the file. */
 	return (flags & O_APPEND) != 0 ? EINVAL : pawl_os_file_duplicate(copy, fd);
 }
 
-/* One byte, beyond what programs lock; a lock of the whole file includes it. */
+/* One byte at an offset that programs do not lock; a lock on the whole file includes
+ * it. */
 static struct flock lock_byte(short type)
 {
 	return (struct flock){.l_type = type,
@@ -323,8 +326,8 @@ static struct flock lock_byte(short type)
 			      .l_len = 1};
 }
 
-/* Whether the caller of the library has locked the byte, by itself or by its
- * description: to wait for that lock would be a deadlock. */
+/* Whether the library's caller already holds a lock on the byte, as a process lock or
+ * through its description: waiting for that lock would deadlock. */
 static bool caller_has_locked(int copy, int fd, enum pawl_file_lock kind)
 {
 	struct flock others = lock_byte(F_WRLCK), any = lock_byte(F_WRLCK);
@@ -366,7 +369,7 @@ int pawl_os_file_map(int fd, uint64_t bytes, size_t front, void **base)
 {
 	int saved = errno, error;
 
-	/* Room for both; then the file over the second part of it. */
+	/* Reserves space for both, then maps the file over the second part. */
 	*base = mmap(NULL, front + bytes, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (*base == MAP_FAILED)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What pawl asks of the operating system; one file per system implements it.
- * Nothing here sets errno.
+ * What pawl needs from the operating system; one file per system implements it. No
+ * function here changes errno.
  */
 #ifndef PAWL_OS_OS_H
 #define PAWL_OS_OS_H
@@ -13,156 +13,156 @@
 #include <pawl/atomic.h>
 
 /*
- * Prepares pawl_os_barrier. Returns false if the system has or allows no such
- * thing, for whatever reason. Call it any number of times.
+ * Registers the process for pawl_os_barrier. False if the system lacks it or forbids it.
+ * May be called any number of times.
  */
 bool pawl_os_barrier_prepare(void);
 
 /*
- * Makes every running thread of this process pass a full memory barrier
- * between call and return. Returns false, having done nothing, unless
- * pawl_os_barrier_prepare has returned true.
+ * Makes every running thread of this process execute a full memory barrier between call
+ * and return. Returns false, having done nothing, unless pawl_os_barrier_prepare has
+ * returned true.
  */
 bool pawl_os_barrier(void);
 
 /*
- * The same for threads that run on one CPU, of those that have pawl_os_cpu_word
- * say so: who is elsewhere, or not running, has passed or will pass a barrier
- * on the way there. Ends the restartable sequences that these are in. False, having done
- * nothing, where the system cannot.
+ * The same for the threads that run on one CPU, as pawl_os_cpu_word shows it to them: a
+ * thread that is elsewhere, or not running, executes a barrier when it is switched in or
+ * out. Aborts their restartable sequences. False, having done nothing, where the system
+ * cannot do it.
  */
 bool pawl_os_barrier_cpu_prepare(void);
 bool pawl_os_barrier_cpu(unsigned cpu);
 
-/* As pawl_os_barrier, and ends the restartable sequences that other threads are in.
- * Needs pawl_os_barrier_cpu_prepare. */
+/* As pawl_os_barrier, and aborts the restartable sequences of other threads. Needs
+ * pawl_os_barrier_cpu_prepare. */
 bool pawl_os_barrier_restart(void);
 
 /*
- * Does what the barriers do, for one CPU or for all that are online, where the system
- * refuses those: goes there, so that others leave it. Takes as long as it takes to get
- * there, milliseconds where others are busy. False if this thread may not go there.
+ * Does what the barriers do where the system forbids them, for one CPU or for all that
+ * are online: this thread migrates to each CPU, which switches out the thread that runs
+ * there. Takes milliseconds where CPUs are busy. False if this thread may not run there.
  */
 #define PAWL_OS_ONLINE (~0u)
 bool pawl_os_visit(unsigned cpu);
 
 /*
- * Where the system keeps the number of the CPU that the calling thread runs on,
- * up to date whenever that thread looks; NULL if it does not for this thread.
+ * Where the system keeps the number of the CPU that the calling thread runs on; always
+ * current for that thread. NULL if this thread has no such word.
  */
 const uint32_t *pawl_os_cpu_word(void);
 
-/* The same for the thread's concurrency id: no two running threads have the same
- * one, and all are less than the number of threads, and of CPUs. */
+/* The same for the thread's concurrency id (mm_cid): unique among running threads, and
+ * less than both the number of threads and the number of CPUs. */
 const uint32_t *pawl_os_cid_word(void);
 
-/* The number of every CPU, and every concurrency id, is less; UINT_MAX if the system
- * does not say. */
+/* An upper bound (exclusive) of CPU numbers and concurrency ids; UINT_MAX if unknown. */
 unsigned pawl_os_cpu_limit(void);
-/* How many CPUs there may be. For policies only: in a container it may be wrong. */
+/* An estimate of the number of CPUs. For policies only: in a container it may be
+ * wrong. */
 unsigned pawl_os_likely_cpus(void);
 
 /*
- * What sees to fork, thread exit and unload, src/life: whatever a program is linked
- * with that uses the system is linked with that as well.
+ * Defined by src/life: a reference to it links the handlers for fork, thread exit and
+ * unload into every program that uses the system.
  */
 extern const char pawl_life[];
 
-/* A time to stop waiting at, on one of the two clocks people use. */
+/* An absolute deadline on one of the two clocks. */
 struct pawl_deadline {
 	bool realtime; /* CLOCK_REALTIME, else CLOCK_MONOTONIC */
 	struct timespec time;
 };
 
 /*
- * Sleeps if *word is `expected`, until pawl_os_wake(word), or for no reason at
- * all; not at all if it is something else. Compares the low 32 bits. Returns
- * false if the deadline passed first; no deadline is NULL. Signals do not end
- * a sleep in any way that shows.
+ * Sleeps if *word == expected (the low 32 bits), until pawl_os_wake(word) or a spurious
+ * wake-up; returns at once if they differ. Returns false if the deadline passed first;
+ * NULL is no deadline. After a signal handler it returns as after a spurious wake-up.
  */
 bool pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
 		   const struct pawl_deadline *deadline);
 
-/* Wakes one thread that sleeps on this word. The word itself may be gone; then
- * nothing happens, or somebody else wakes up for no reason. */
+/* Wakes one thread that sleeps on this word. The word's memory may already be freed; then
+ * the call does nothing, or causes a spurious wake-up elsewhere. */
 void pawl_os_wake(const pawl_atomic64 *word);
 
-/* Keeps signals from the calling thread, until restore: for what a handler must not find
- * half done. Not those that it would cause itself, for which the system then would end the
- * process. Returns what was blocked before. */
+/* Blocks signals in the calling thread until restore, so that no handler sees an
+ * intermediate state. Synchronous signals (SIGSEGV, ...) stay unblocked: the kernel kills
+ * a process that blocks them. Returns the old mask. */
 uint64_t pawl_os_block_signals(void);
 void pawl_os_restore_signals(uint64_t blocked);
 
-/* Whether these eight bytes can be read. A system call says so, and no signal. */
+/* Whether these eight bytes can be read. Tested by a system call, so no signal is
+ * raised. */
 bool pawl_os_is_mapped(const volatile void *address);
 
 /* The calling thread's real-time priority: 1 to 99 under SCHED_FIFO and SCHED_RR, more than
  * these under SCHED_DEADLINE; 0 under any other policy. A system call. */
 unsigned pawl_os_priority(void);
 
-/* Lets another thread have this CPU, if one waits for it. */
+/* Yields the CPU to another runnable thread, if there is one. */
 void pawl_os_yield(void);
 
-/* Lets any other thread run, also one of lower priority than a real-time thread that
- * calls it: sleeps for a moment. */
+/* Sleeps for a moment, so that even threads of lower priority than a real-time caller
+ * run. */
 void pawl_os_step_aside(void);
 
-/* How many CPUs this process may use. */
+/* The number of CPUs that this process may use. */
 unsigned pawl_os_cpus(void);
 
-/* The CPU and the NUMA node this thread runs on, or did a moment ago; 0 if
+/* The CPU and the NUMA node that this thread runs on, possibly out of date; 0 if
  * unknown. */
 unsigned pawl_os_cpu(void);
 unsigned pawl_os_node(void);
 
-/* The first of those CPUs that share the third-level cache with this one, and whether all
- * do that are online; false if the system does not say. */
+/* The first CPU that shares the third-level cache with this one, and whether all online
+ * CPUs share it; false if unknown. */
 bool pawl_os_cache_of(unsigned cpu, unsigned *first, bool *all);
 
-/* How many NUMA nodes this machine has or may get; 1 if unknown. */
+/* The number of NUMA nodes, including those that may be added later; 1 if unknown. */
 unsigned pawl_os_nodes(void);
 
-/* Nanoseconds on a clock that never goes back. */
+/* Nanoseconds on a monotonic clock. */
 uint64_t pawl_os_now(void);
 
-/* Which process this is: fork makes another. */
+/* An id of this process; differs between a parent and its forked child. */
 uint64_t pawl_os_process(void);
 
-/* A number that no other process can tell, and that differs from program to program. */
+/* A random number that other processes cannot guess; differs at each program start. */
 uint64_t pawl_os_seed(void);
 
-/* Address space with zeros, that becomes memory where it is written to; NULL if
- * there is none. Release takes both back. */
+/* Reserves zeroed address space that is backed by memory on first write; NULL on failure.
+ * Release unmaps it. */
 void *pawl_os_reserve(size_t bytes);
 void pawl_os_release(void *start, size_t bytes);
 
-/* Gives the memory of the whole pages between start and end back; they are zero
- * when next read. Returns how many bytes these were. */
+/* Frees the memory of the whole pages in the range; they read as zero afterwards. Returns
+ * the number of bytes freed. */
 size_t pawl_os_discard(void *start, size_t bytes);
-/* Makes it zero, and gives whole pages back, however many there are. */
+/* Zeroes the range, and frees the memory of its whole pages. */
 void pawl_os_clear(void *start, size_t bytes);
 
 /*
- * Memory that the process has once, however many copies of this library it has loaded: a
- * part for each layer that needs one. Zeros at first, and never given back. All copies
- * that a process loads ask for the same number of bytes, or the later one ends the process
- * with a sentence (protocol.h). The first call may wait for the loader's list of objects.
+ * Memory that exists once per process, however many copies of the library are loaded: one
+ * part for each layer that needs one. Initially zero, never freed. All copies must ask
+ * for the same size; otherwise the later copy ends the process with a message
+ * (protocol.h). The first call may wait for the loader's lock.
  */
 enum pawl_part { PAWL_PART_PARKING, PAWL_PART_HAPAX, PAWL_PART_READS, PAWL_PARTS };
 void *pawl_os_part(enum pawl_part part, size_t bytes);
 
-/* When this copy is loaded: ends the process if it does not fit to the others. */
+/* At load: ends the process if this copy is incompatible with those already loaded. */
 void pawl_os_meet_copies(void);
 
-/* Before a fork; and in the child: true for the first copy that asks about this part, which
- * has to put it in order. Later copies find what the child has done with it since. */
+/* Before a fork; and, in the child, true for the first copy that asks about this part,
+ * which must repair it. Later copies find it repaired, and perhaps in use. */
 void pawl_os_parts_fork(void);
 bool pawl_os_part_forked(enum pawl_part part);
 
-/* Nanoseconds until the deadline, at most an hour's; 0 if it has come. */
+/* Nanoseconds until the deadline, capped at one hour; 0 if it has passed. */
 uint64_t pawl_os_until(const struct pawl_deadline *deadline);
 
-/* Writes the text to stderr, as far as that is possible. */
+/* Writes the text to stderr; errors are ignored. */
 void pawl_os_complain(const char *text);
 
 #endif /* PAWL_OS_OS_H */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* locks.def, expanded: thunks for every lock, then the table of them. */
+/* locks.def expanded: thunks for every lock, then the table of locks. */
 #include "registry/registry.h"
 
 #include <pawl/pawl.h>
 
 #include <string.h>
 
-/* Each column of locks.def selects one of these by its value. */
+/* The value of each column of locks.def selects one of these macros. */
 
 #define TRY_THUNKS_TRY(id)                     \
 	static bool id##_trylock(void *l)      \

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The registry at run time: locks.def as a table of properties and operations,
- * for whoever chooses a lock by name. Locks chosen at compile time need none of
- * this.
+ * The registry at run time: locks.def as a table of properties and operations, for code
+ * that chooses a lock by name. A lock chosen at compile time does not need it.
  */
 #ifndef PAWL_REGISTRY_H
 #define PAWL_REGISTRY_H
@@ -17,18 +16,18 @@ enum lock_unlock { UNLOCK_CONSTANT, UNLOCK_WAITS };
 enum lock_destroy { DESTROY_PROMPT, DESTROY_STABLE, DESTROY_DESTROY };
 enum lock_release { RELEASE_ANYONE, RELEASE_OWNER };
 
-/* One for each lock and way to wait: "ticket" spins, "ticket+park" parks. */
+/* One entry for each lock and wait policy: "ticket" spins, "ticket+park" parks. */
 struct lock_type {
 	const char *name;
-	const char *base;   /* without the way to wait */
+	const char *base;   /* name without the wait policy */
 	const char *header; /* as in #include <...> */
-	const char *source; /* whose algorithm it is */
+	const char *source; /* the paper */
 	enum lock_admission admission;
 	enum lock_context context;
 	enum lock_unlock unlock_time;
 	enum lock_destroy destroy_when;
 	enum lock_release release_by;
-	bool parks;		    /* its waiters sleep */
+	bool parks;		    /* waiters park */
 	int lock_rmws, unlock_rmws; /* on the uncontended path */
 
 	/* The plain face. A lock is `size` zero bytes, aligned to 8. */
@@ -37,16 +36,16 @@ struct lock_type {
 	bool (*trylock)(void *l); /* NULL if there is none */
 	int (*timedlock)(void *l, int clock, const struct timespec *time); /* likewise */
 	void (*unlock)(void *l);
-	void (*destroy)(void *l); /* NULL if nothing need be done */
+	void (*destroy)(void *l); /* NULL if there is nothing to do */
 
-	/* The explicit face; sizes are 0 and functions NULL if there is none. */
+	/* The explicit face; sizes are 0 and functions NULL if the lock has none. */
 	size_t core_size, context_size;
 	void (*acquire)(void *core, void *context);
-	bool (*try_acquire)(void *core, void *context); /* NULL as trylock */
+	bool (*try_acquire)(void *core, void *context); /* NULL if there is none */
 	void (*release)(void *core, void *context);
 };
 
-/* All locks, in the order of locks.def, ended by one without a name. */
+/* All locks, in the order of locks.def; the last entry has no name. */
 extern const struct lock_type lock_types[];
 
 /* Returns NULL if there is no lock of that name. */
