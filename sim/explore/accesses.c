@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Accesses to memory, and what may be wrong with them. */
+/* Accesses to memory: data races, uninitialised and freed memory. */
 #include "search.h"
 
 const char *access_place(struct search *s, const void *p)
@@ -31,7 +31,7 @@ static void check_race(struct search *s, struct cell *cell, int halves, bool wri
 	}
 }
 
-/* Notes an access by a thread of which so many events have happened. */
+/* Records an access by a thread that has done `position` events. */
 static void note(struct cell *cell, int halves, bool write, bool plain, int t,
 		 uint8_t position)
 {
@@ -53,7 +53,7 @@ static void note(struct cell *cell, int halves, bool write, bool plain, int t,
 	}
 }
 
-/* `cell` and `state` are what was found at p. */
+/* `cell` and `state` are the result of looking up p. */
 static void check_lives(struct search *s, const void *p, const struct cell *cell,
 			enum memory_state state, bool plain)
 {
@@ -65,7 +65,7 @@ static void check_lives(struct search *s, const void *p, const struct cell *cell
 			     access_place(s, p));
 }
 
-/* Notes an access that has happened once so many of our events have. */
+/* Records an access that has happened once this thread has done `position` events. */
 static void visit(struct search *s, const struct cell *cell, int position)
 {
 	int t = me(s);
@@ -74,7 +74,8 @@ static void visit(struct search *s, const struct cell *cell, int position)
 		memory_visit(s->memory, cell->owner, t, (uint8_t)position);
 }
 
-/* To be called before the event is taken or added: it is the next one. */
+/* Must be called before the event is repeated or added: the access belongs to the next
+ * event. */
 struct cell *access_find(struct search *s, const void *p)
 {
 	enum memory_state state;
@@ -92,7 +93,8 @@ struct cell *access_find(struct search *s, const void *p)
 		s->graph.initial[location] = memory_initial(s->memory, cell);
 	}
 	if (cell->written_plainly) {
-		/* Those writes should have been events: start again, knowing. */
+		/* The word is atomic, so its earlier plain writes should have been
+		 * events: start again. */
 		cell->written_plainly = false;
 		s->restart = true;
 		search_stop(s);

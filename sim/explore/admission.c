@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sections: who is inside, who came first, who overtook whom. */
+/* Critical sections: mutual exclusion, arrival order and bypass. */
 #include "search.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static struct arrival *find_arrival(struct search *s, int lock)
 		if (s->self->arrivals[i].open &&
 		    s->sections[s->self->arrivals[i].section].lock == lock)
 			return &s->self->arrivals[i];
-	abort(); /* the program's own mistake */
+	abort(); /* a bug in the checked program's calls */
 }
 
 void explore_arrive(int lock, const void *l, size_t size, enum admission admission)
@@ -104,7 +104,7 @@ static bool entered_before(const struct section *a, const struct section *b)
 	return b->porf[a->thread] > a->entered;
 }
 
-/* True if a arrived before b at the same lock, both through the same word. */
+/* Whether a arrived before b at the same lock, both through the same word. */
 static bool arrived_before(struct search *s, const struct section *a,
 			   const struct section *b)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Steps of a failing execution in the order in which they are easiest to read. An
- * execution is a graph; any order that keeps program order and reads-from shows it.
- * Wanted is one in which every read finds what was written last, as far as there is
- * one, and which changes from thread to thread seldom.
+ * Orders the steps of a failing execution for its reader. An execution is a graph; any
+ * order that keeps program order and reads-from shows it. We look for one in which every
+ * read returns the last write, as far as possible, and which switches threads seldom.
  */
 #include "search.h"
 
@@ -12,9 +11,9 @@
 struct arranging {
 	const struct trace *trace;
 	struct graph *graph;
-	int next[MAX_THREADS]; /* of each thread: its first step that is left */
+	int next[MAX_THREADS]; /* first remaining step of each thread */
 	bool done[MAX_TRACE];
-	int events[MAX_THREADS]; /* done, of each thread */
+	int events[MAX_THREADS]; /* events of each thread that are placed */
 };
 
 static int next_of(const struct trace *trace, int thread, int from)
@@ -24,7 +23,7 @@ static int next_of(const struct trace *trace, int thread, int from)
 	return from;
 }
 
-/* The event by which a step changes its word; NULL if it does not. */
+/* The event by which a step writes its word; NULL if it does not. */
 static const struct event *writing(struct graph *g, const struct step *step)
 {
 	const struct event *e;
@@ -35,7 +34,7 @@ static const struct event *writing(struct graph *g, const struct step *step)
 	return e->kind == EVENT_WRITE ? e : NULL;
 }
 
-/* Has all come that this step needs? */
+/* Whether all steps that this step depends on are placed. */
 static bool can_come(const struct arranging *a, int i)
 {
 	const struct step *step = &a->trace->steps[i];
@@ -50,7 +49,7 @@ static bool can_come(const struct arranging *a, int i)
 	return true;
 }
 
-/* And all that would be out of date after it? */
+/* Whether all reads of the value that this step overwrites are placed, too. */
 static bool is_timely(const struct arranging *a, int i)
 {
 	const struct event *w = writing(a->graph, &a->trace->steps[i]);
@@ -70,7 +69,7 @@ static bool is_timely(const struct arranging *a, int i)
 	return true;
 }
 
-/* How many writes that are later in mo came before a read. */
+/* The number of placed writes that overwrite what this read returns. */
 static int later_writes(const struct arranging *a, const struct event *e)
 {
 	int n = 0, rank;
@@ -84,7 +83,7 @@ static int later_writes(const struct arranging *a, const struct event *e)
 	return n;
 }
 
-/* Whose step is best: that of the thread at hand, else of the next one. */
+/* The best next step: of the current thread if possible, else of the following one. */
 static int choose(const struct arranging *a, int thread)
 {
 	bool timely;
@@ -94,7 +93,7 @@ static int choose(const struct arranging *a, int thread)
 		for (k = 0; k < a->graph->threads; k++) {
 			int t = (thread + k) % a->graph->threads, i = a->next[t];
 
-			/* What went wrong comes last: it is the trace's last step. */
+			/* The failing step is the trace's last one and stays so. */
 			if (i < a->trace->count - 1 && can_come(a, i) &&
 			    (!timely || is_timely(a, i)))
 				return i;

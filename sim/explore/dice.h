@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Dice for executions at random: the same seed and run give the same. */
+/* Pseudo-random numbers for random executions: the same seed and run give the same
+ * numbers. */
 #ifndef EXPLORE_DICE_H
 #define EXPLORE_DICE_H
 
 #include <stdint.h>
 
-/* A number below n. */
+/* A random number below n. */
 static inline unsigned dice_below(uint64_t *dice, unsigned n)
 {
 	*dice = *dice * 6364136223846793005u + 1442695040888963407u;
 	return (unsigned)(*dice >> 33) % n;
 }
 
-/* Neighbouring seeds and runs have nothing in common. */
+/* Hashed, so that neighbouring seeds and runs are independent. */
 static inline uint64_t dice_for(uint64_t seed, uint64_t run)
 {
 	uint64_t dice = (seed + 1) * 0x9e3779b97f4a7c15u ^ run;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How many runs a search will take, after Chen, "Heuristic Sampling: A Method for
- * Predicting the Performance of Tree Searching Programs" (SIAM J. Comput., 1992). Runs
- * are the nodes of a tree: the graphs that one leaves for later are its children. A
- * probe goes down generation by generation. Of all the graphs of a generation in which
- * each thread has done as much it keeps one, any of them by dice, and lets it stand for
- * the others: it weighs what they weigh together. On average all weights make the number
- * of runs; how far single probes are apart says how much that is worth.
+ * Estimates how many runs a search will take, after Chen, "Heuristic Sampling: A Method
+ * for Predicting the Performance of Tree Searching Programs" (SIAM J. Comput., 1992).
+ * Runs are the nodes of a tree; the graphs that a run pushes are its children. A probe
+ * descends level by level. Of all graphs of a level in which the threads have done the
+ * same numbers of events it keeps one at random, with the sum of their weights. The
+ * expected sum of all weights is the number of runs; the variance between probes gives
+ * the error.
  *
- * Probes are runs, and a run leaves traces everywhere: words that turn out to be atomic,
- * loops that are learnt, the program's own memory. So they are made by another process, a
- * copy of this one as it is between two runs, of which nothing comes back but weights
- * through a pipe. It takes so many runs and ends, and some time later there is another.
+ * A probe executes runs, and a run changes state: words become known as atomic, loops are
+ * learnt, the program has its own memory. So another process makes the probes, forked
+ * between two runs; only weights come back, through a pipe. It makes a limited number of
+ * runs and exits; later another one follows.
  */
 #define _GNU_SOURCE /* pipe2 */
 #include "search.h"
@@ -31,26 +31,27 @@
 enum {
 	STRATA = 1 << 10,
 	CHANCES = 1 << 30,
-	SHARE = 16, /* one run of so many is for the estimate */
+	SHARE = 16, /* one run in 16 is spent on the estimate */
 };
 
 struct stratum {
 	double weight;
 	unsigned char *graph; /* packed */
-	size_t size;	      /* of its memory */
+	size_t size;	      /* in bytes */
 };
 struct generation {
 	struct stratum strata[STRATA];
 	bool any;
 };
 
-/* What comes through the pipe. */
+/* The record that is sent through the pipe. */
 struct probe {
 	double weight;
-	uint64_t runs; /* that it took */
+	uint64_t runs; /* that the probe took */
 };
 
-/* Alike are graphs in which each thread has done as much; few others fall in with them. */
+/* Stratum of a graph: the number of events of each thread, hashed; collisions are
+ * rare. */
 static size_t kind_of(const unsigned char *graph)
 {
 	uint64_t lengths;
@@ -59,7 +60,7 @@ static size_t kind_of(const unsigned char *graph)
 	return lengths * 0x9e3779b97f4a7c15u >> 54;
 }
 
-/* One more graph in a generation, or as many as weigh so much. */
+/* Adds a graph of the given weight to a level; it may replace the one in its stratum. */
 static void add(struct search *s, struct generation *to, const unsigned char *graph,
 		size_t size, double weight)
 {
@@ -72,13 +73,13 @@ static void add(struct search *s, struct generation *to, const unsigned char *gr
 	if (stratum->size < size)
 		room = realloc(stratum->graph, size);
 	if (room == NULL)
-		return; /* then the one before stands for it */
+		return; /* the graph already there stands for both */
 	stratum->graph = memcpy(room, graph, size);
 	stratum->size = stratum->size < size ? size : stratum->size;
 	to->any = true;
 }
 
-/* Takes what a run has left on the stack. */
+/* Executes one run and takes the graphs that it pushed. */
 static void run_one(struct search *s, struct probe *probe, double weight,
 		    struct generation *next)
 {
@@ -123,8 +124,8 @@ static struct probe make_probe(struct search *s)
 	return probe;
 }
 
-/* In the other process. One that would have to begin again has nothing to say: the
- * search will come to that, too. */
+/* In the child process. A probe that would have to restart the search sends nothing: the
+ * search itself will find the same reason. */
 static void make_probes(struct search *s, int to, pid_t parent, uint64_t runs)
 {
 	struct options options = *s->options;
@@ -153,7 +154,7 @@ static void start(struct search *s, uint64_t runs)
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) != 0)
-		return; /* then there is no estimate */
+		return; /* no estimate */
 	child = fork();
 	if (child == 0) {
 		close(ends[0]);
@@ -171,13 +172,14 @@ static void start(struct search *s, uint64_t runs)
 static void end(struct search *s)
 {
 	close(s->estimate.pipe);
-	kill(s->estimate.child, SIGKILL); /* the program may keep it for ever */
+	kill(s->estimate.child, SIGKILL); /* the checked program may not terminate */
 	while (waitpid(s->estimate.child, NULL, 0) < 0 && errno == EINTR)
 		;
 	s->estimate.child = 0;
 }
 
-/* Takes what is there; or all that will be, of a process that ends. */
+/* Reads the probes that have arrived; or all remaining ones, from a process that
+ * exits. */
 static void collect(struct search *s, bool all)
 {
 	struct probe probe;

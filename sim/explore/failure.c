@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What went wrong, once more and taking notes; and whether it goes wrong sooner. */
+/* Repeats a failing execution to record it, and searches for a shorter one. */
 #include "search.h"
 
 #include <string.h>
 
-/* Runs the failing graph again, or what a token says. Returns what it is to read. */
+/* Runs the failing graph, or that of a token, again. Returns the cost of reading it. */
 static struct cost retrace(struct search *s)
 {
 	struct result *result = s->result;
@@ -57,7 +57,7 @@ void failure_describe_shortest(struct search *s)
 	for (runs = 0; runs < s->options->shorten && search_pop(s); runs++) {
 		result->verdict = VERDICT_PASSED;
 		search_run(s);
-		/* Another search would be needed; or another run might take for ever. */
+		/* Either the search must start again, or a run may not terminate. */
 		if (s->restart || result->verdict == VERDICT_LIMIT)
 			break;
 		if (result->verdict != first.verdict)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Execution graphs: building, cutting, copying. The models are in models.c. */
+/* Execution graphs: construction, truncation, copies. The memory models are in
+ * models.c. */
 #include "graph.h"
 
 #include <sim/seam.h>
@@ -97,7 +98,7 @@ static bool releases(int order)
 	return order == SIM_RELEASE || order == SIM_ACQ_REL || order == SIM_SEQ_CST;
 }
 
-/* Starts an event's clocks from those of the event before it in its thread. */
+/* Initialises an event's clocks from those of its predecessor in program order. */
 static void follow(struct graph *g, int thread, struct event *e)
 {
 	int index = (int)(e - g->events[thread]);
@@ -144,7 +145,7 @@ void graph_set_write(struct graph *g, int thread, struct event *e,
 	follow(g, thread, e);
 	e->pass = releases(e->order) ? e->hb : e->released;
 	e->exclusive = exclusive_read != NULL;
-	/* A read-modify-write continues the release sequence it reads from. */
+	/* A read-modify-write continues the release sequence that it reads from. */
 	if (exclusive_read != NULL && exclusive_read->from != INITIAL)
 		e->pass = clock_join(e->pass, graph_event(g, exclusive_read->from)->pass);
 }
@@ -165,7 +166,7 @@ void graph_set_fence(struct graph *g, int thread, struct event *e)
 		e->hb = clock_join(e->hb, e->unacquired);
 		e->released = e->hb;
 		break;
-	default: /* the light fence acts on heavy ones alone: see models.c */
+	default: /* a light fence orders only against heavy ones: models.c */
 		break;
 	}
 }
@@ -247,7 +248,7 @@ int graph_floor(struct graph *g, event_id id)
 			rank = event_rank(g, e);
 			if (rank > least)
 				least = rank;
-			break; /* coherence: its earlier ones stand no later */
+			break; /* coherence: earlier reads have no higher rank */
 		}
 	}
 	return least;

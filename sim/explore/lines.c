@@ -41,7 +41,7 @@ static const char *last_part(const char *file)
 	return slash == NULL ? file : slash + 1;
 }
 
-/* Walks from the innermost inlined frame outwards, while it is in the seam. */
+/* Walks from the innermost inlined frame outwards as long as the frame is in the seam. */
 static void leave_seam(Dwarf_Die *unit, Dwarf_Addr address, const char **file, int *line)
 {
 	Dwarf_Die *inner = NULL, *scopes = NULL;
@@ -49,7 +49,7 @@ static void leave_seam(Dwarf_Die *unit, Dwarf_Addr address, const char **file, i
 	size_t file_count;
 	int n = dwarf_getscopes(unit, address, &inner), i;
 
-	/* Those are scopes as written; we want them as inlined. */
+	/* The scopes so far are lexical; this gets the inlined ones. */
 	if (n > 0)
 		n = dwarf_getscopes_die(&inner[0], &scopes);
 	if (n > 0 && dwarf_getsrcfiles(unit, &files, &file_count) == 0) {
@@ -90,7 +90,7 @@ bool lines_symbol(const void *p, char *to, size_t size)
 	if (dladdr(p, &info) != 0 && info.dli_sname != NULL) {
 		name = info.dli_sname;
 		offset = (GElf_Off)((const char *)p - (const char *)info.dli_saddr);
-	} else { /* it is not exported: look into the file */
+	} else { /* not exported: read the file's symbol table */
 		if (dwfl == NULL)
 			dwfl = open_self();
 		module = dwfl == NULL ? NULL
@@ -127,7 +127,7 @@ void lines_find(const void *site, char *to, size_t size)
 	if (module == NULL)
 		return;
 	unit = dwfl_module_addrdie(module, address, &bias);
-	if (unit == NULL) /* clang writes no table of addresses: try them all */
+	if (unit == NULL) /* clang emits no .debug_aranges: search all units */
 		while ((unit = dwfl_module_nextcu(module, unit, &bias)) != NULL)
 			if (dwarf_haspc(unit, address - bias) > 0)
 				break;

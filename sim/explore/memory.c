@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One mapping holds an arena for the program, a heap and storage for each thread,
- * and the words beside others. Cells lie in arrays of their own, for this and for
- * stacks; static words, which are few, have a small table.
+ * One mapping holds an arena for the program, an arena and storage for each thread, and
+ * the shadow words. The cells of this mapping and of the stacks are in arrays; those of
+ * static words, which are few, in a small hash table.
  */
 #define _GNU_SOURCE /* dl_iterate_phdr */
 #include "lines.h"
@@ -17,10 +17,10 @@
 #include <sys/mman.h>
 
 enum {
-	ARENA = 1 << 15, /* one for the program and one for each thread */
+	ARENA = 1 << 15, /* one for the program, one for each thread */
 	ARENAS = MAX_THREADS + 1,
 	STORAGE = 1 << 12,
-	STORAGES = ARENAS * ARENA, /* where they begin */
+	STORAGES = ARENAS * ARENA, /* offset */
 	BESIDE = 64,
 	BESIDES = STORAGES + MAX_THREADS * STORAGE,
 	WORLD = BESIDES + BESIDE * 8,
@@ -47,10 +47,10 @@ struct memory {
 		size_t size;
 		struct cell *cells;
 	} stacks[MAX_THREADS];
-	int stack_count; /* threads get theirs in order */
+	int stack_count; /* threads get their stacks in order */
 
 	bool retired[MAX_THREADS];
-	clock_vector visitors[MAX_THREADS]; /* others, in storage or on stack */
+	clock_vector visitors[MAX_THREADS]; /* accesses by other threads */
 
 	struct {
 		const char *start;
@@ -64,7 +64,7 @@ struct memory {
 	} saved[STATIC_WORDS]; /* static words that this run changed */
 	int saved_count;
 
-	const void *beside[BESIDE]; /* whose they are */
+	const void *beside[BESIDE]; /* the word that each shadow word belongs to */
 
 	struct cell *names[MAX_LOCATIONS];
 	int name_count;
@@ -83,7 +83,7 @@ static void *map(void *where, size_t size)
 	return p;
 }
 
-/* Static variables: what the loader made writable, and left so. */
+/* Finds static variables: the writable segments, without RELRO. */
 static int add_segments(struct dl_phdr_info *info, size_t size, void *memory)
 {
 	struct memory *m = memory;
@@ -93,7 +93,7 @@ static int add_segments(struct dl_phdr_info *info, size_t size, void *memory)
 	(void)size;
 	if (strncmp(info->dlpi_name, "/lib", 4) == 0 ||
 	    strncmp(info->dlpi_name, "/usr/lib", 8) == 0)
-		return 0; /* the system's: no lock is in there */
+		return 0; /* a system library: contains no lock */
 	for (i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_GNU_RELRO)
 			constant_end = base + info->dlpi_phdr[i].p_vaddr +
@@ -121,7 +121,7 @@ struct memory *memory_open(int number)
 		perror("pawl check: no memory");
 		exit(2);
 	}
-	/* Locks hash addresses: the same ones every time repeat the same search. */
+	/* Fixed addresses: locks hash them, and a search must be repeatable. */
 	m->world = map((char *)SIM_WORLDS + ((uintptr_t)number << 32), WORLD);
 	m->world_cells = map(NULL, WORLD / 8 * sizeof(struct cell));
 	return m;
@@ -147,7 +147,7 @@ void memory_forget(struct memory *m)
 	for (i = 0; i < m->name_count; i++)
 		m->names[i]->atomic = false;
 	m->name_count = 0;
-	/* Drops every page: cells read as zero again. */
+	/* Drops every page: the cells read as zero again. */
 	madvise(m->world_cells, WORLD / 8 * sizeof(struct cell), MADV_DONTNEED);
 	for (i = 0; i < MAX_THREADS; i++)
 		if (m->stacks[i].base != NULL)
@@ -189,7 +189,7 @@ void *memory_allocate(struct memory *m, int thread, size_t size, size_t alignmen
 	int arena = thread + 1;
 	size_t at = (m->used[arena] + alignment - 1) & ~(alignment - 1);
 
-	/* A word between m->blocks, so that an overrun is not a neighbour's. */
+	/* One word between blocks, so that an overrun does not hit the next block. */
 	if (at + size + 8 > ARENA || m->block_count[arena] == BLOCKS)
 		return NULL;
 	m->used[arena] = at + size + 8;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the models forbid beyond coherence and atomicity, which the search
- * keeps by construction.
+ * What the memory models forbid beyond coherence and atomicity, which the search
+ * guarantees by construction.
  */
 #include "graph.h"
 
@@ -37,12 +37,12 @@ bool graph_must_check(const struct graph *g, const struct event *e, enum model m
 	return model != MODEL_WEAK || g->fences > 0 || is_sc_access(e);
 }
 
-/* How many reads of each write are still to be taken; by location and rank. Too
- * large for the stack of a fiber. */
+/* The number of reads of each write that are still to be placed; by location and rank.
+ * Static, because it is too large for a fiber's stack. */
 static int readers[MAX_LOCATIONS][MAX_WRITES + 1];
 
-/* Sequential consistency: some order of all events explains the graph. An
- * event is taken as soon as all that must precede it has been. */
+/* Sequential consistency: some total order of the events explains the graph. An event is
+ * placed as soon as all events that must precede it are. */
 static bool allowed_sc(struct graph *g)
 {
 	int current[MAX_LOCATIONS];
@@ -88,9 +88,9 @@ static bool allowed_sc(struct graph *g)
 }
 
 /*
- * x86-TSO: as above, but a read need not wait for earlier writes of its own
- * thread unless something between drains the store buffer, and a write of its
- * own that is still in the buffer satisfies it.
+ * x86-TSO: as above, but a read does not wait for earlier writes of its own thread unless
+ * something in between drains the store buffer, and a write of its own that is still in
+ * the buffer satisfies it.
  */
 static bool allowed_tso(struct graph *g)
 {
@@ -167,19 +167,19 @@ static bool allowed_tso(struct graph *g)
 }
 
 /*
- * From here on RC11's psc, by the names of its paper. Fences make it large:
- * what a fence precedes, or follows, by happens-before is a suffix, or prefix,
- * of every thread, so it is enough to know where those begin and end.
+ * From here on RC11's psc, with the names of its paper. Fences make it large: the events
+ * that happen before (after) a fence are a prefix (suffix) of every thread, so it is
+ * enough to store where these end (begin).
  */
 
 struct node {
 	struct event *e;
 	int thread, index;
 	bool fence;
-	clock_vector before;	    /* fence: what happens before it */
-	uint8_t after[MAX_THREADS]; /* fence: first event that happens after it */
-	/* Fence: the earliest place in each word's order of writes and reads
-	 * that anything after it stands at, the latest of anything before. */
+	clock_vector before;	    /* fence: the prefix that happens before it */
+	uint8_t after[MAX_THREADS]; /* fence: first event after it */
+	/* Fence: for each word, the lowest position (see standing) of an access after it,
+	 * and the highest of an access before it. */
 	int first[MAX_LOCATIONS], last[MAX_LOCATIONS];
 };
 
@@ -193,8 +193,8 @@ static bool same_word(const struct event *a, const struct event *b)
 	return a->location == b->location && a->location != NO_LOCATION;
 }
 
-/* Reads of a write stand between it and the next one: a stands before b iff
- * some steps of reads-from, mo and from-reads lead from a to b. */
+/* Position in a word's order: the reads of a write come between it and the next write. So
+ * a is before b iff a path of rf, mo and fr leads from a to b. */
 static int standing(struct graph *g, struct event *e)
 {
 	return 2 * event_rank(g, e) + (e->kind == EVENT_READ);
@@ -231,7 +231,8 @@ static void measure_fence(struct graph *g, struct node *f)
 	}
 }
 
-/* po, hb at one word, mo, fr, or hb that leaves and enters by other words. */
+/* The relation scb: po, hb at one word, mo, fr, or hb that leaves and enters through
+ * accesses to other words. */
 static bool scb(struct graph *g, const struct node *a, const struct node *b)
 {
 	int x, y;
@@ -266,8 +267,8 @@ static bool psc_fences(struct graph *g, const struct node *a, const struct node 
 	return false;
 }
 
-/* From a fence to an access: by what precedes it in its thread, or by another
- * access to its word that happens after the fence. */
+/* From a fence to an access: through its predecessor in program order, or through another
+ * access to the same word that happens after the fence. */
 static bool psc_from_fence(struct graph *g, const struct node *a, const struct node *b)
 {
 	int t, i;
@@ -322,8 +323,8 @@ static bool psc(struct graph *g, const struct node *a, const struct node *b)
 }
 
 /*
- * The asymmetric fence, as in WG21 P1202: a light fence counts as a full one,
- * but only against heavy ones.
+ * The asymmetric fence of WG21 P1202: a light fence counts as a full fence, but only
+ * against heavy ones.
  */
 static bool comparable(const struct event *a, const struct event *b)
 {
@@ -371,7 +372,7 @@ static bool allowed_psc(struct graph *g)
 			    psc(g, &nodes[i], &nodes[k]))
 				after[i] |= (uint64_t)1 << k;
 	}
-	/* Take away whatever has nothing after it; a cycle remains. */
+	/* Removes nodes without successors until only cycles remain. */
 	left = n == 64 ? ~(uint64_t)0 : ((uint64_t)1 << n) - 1;
 	while (moved) {
 		moved = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a checked program calls: the operations of the seams, and of explore.h. */
+/* The operations that a checked program calls: those of the seams and of explore.h. */
 #include "search.h"
 
 #include <sim/runtime.h>
@@ -30,7 +30,7 @@ static void write_half(struct search *s, const uint64_t *p, uint64_t value,
 	admission_doorway(s, p);
 }
 
-/* Puts a value, or the half that the running thread is about, into memory. */
+/* Stores a value, or the half that the running thread's operation is about. */
 static void put(struct search *s, uint64_t *p, uint64_t value)
 {
 	if (s->self->halves == WHOLE)
@@ -40,7 +40,7 @@ static void put(struct search *s, uint64_t *p, uint64_t value)
 		       (const char *)&value + (s->self->halves == LOW_HALF ? 0 : 4), 4);
 }
 
-/* Any operation that reads. `operand` is what it stores, or adds. */
+/* All operations that read. `operand` is the value to store or add. */
 static uint64_t read_operation(struct search *s, enum operation operation,
 			       const uint64_t *p, uint64_t expected, uint64_t operand,
 			       int order, int failure, const void *site, bool *wrote)
@@ -74,11 +74,11 @@ static uint64_t read_operation(struct search *s, enum operation operation,
 		if (!e->blocked)
 			break;
 		search_note_event(s, id, INITIAL);
-		/* Only another thread's write, or a new round, goes on from here. */
+		/* Continues after another thread's write, or in a new round. */
 		while (s->self->position > s->graph.settled[t] &&
 		       s->self->position > event_index(id))
 			search_pause(s, THREAD_BLOCKED);
-		if (s->self->position > event_index(id)) /* not taken back */
+		if (s->self->position > event_index(id)) /* the event was not removed */
 			look = (s->graph.tired >> t & 1) != 0 ? LOOK_LAST : LOOK_AGAIN;
 	}
 	value = e->value;
@@ -131,7 +131,7 @@ static bool choose(struct search *s, enum operation operation, const void *site)
 	return e->value != 0;
 }
 
-/* Whether a wait that may end at any time ends now, though others may move. */
+/* Whether a bounded wait times out now, although other threads can run. */
 static bool ends_early(struct search *s, const void *site)
 {
 	if (s->self->early >= s->options->early || !choose(s, OP_EARLY, site))
@@ -205,7 +205,7 @@ static uint64_t do_await(enum sim_await kind, uint64_t *p, uint64_t value, uint6
 	};
 	struct search *s = current_search;
 
-	/* If the value has changed, the wait did not end early. */
+	/* If the value has changed, the wait did not time out. */
 	if (kind == SIM_AWAIT_CHANGE && ends_early(s, site))
 		return read_operation(s, OP_ASSUME_EQ, p, value, 0, order, order, site,
 				      NULL);
@@ -241,11 +241,10 @@ static void do_fence(enum sim_fence kind, const void *site)
 }
 
 /*
- * The futex. The kernel orders sleepers and wakers of one word by a lock of its
- * own; here a count of wake-ups, kept beside the word, stands for it. Either
- * the sleeper sees the count raised, and with it what the waker stored before;
- * or the count changes while it sleeps. All sleepers of the word wake up: the
- * contract allows that.
+ * The futex. The kernel orders sleepers and wakers of a word by the lock of its hash
+ * bucket; here a count of wake-ups in the shadow word stands for it. Either the sleeper
+ * reads the raised count, and with it the waker's earlier stores; or the count changes
+ * while it sleeps. A wake-up wakes all sleepers of the word, which the contract allows.
  */
 static bool do_sleep(const uint64_t *p, uint64_t expected, bool timed, const void *site)
 {
@@ -254,9 +253,9 @@ static bool do_sleep(const uint64_t *p, uint64_t expected, bool timed, const voi
 	uint64_t before;
 
 	/*
-	 * Its time is up; or the system woke it for nothing. Where membarrier is
-	 * refused a sleep is timed so that stores on their way arrive meanwhile
-	 * (pawl_park_fence): that one is not cut short.
+	 * A timeout, or a spurious wake-up. Without membarrier a timed sleep replaces the
+	 * barrier, so that stores in flight arrive meanwhile (pawl_park_fence): it does
+	 * not end early.
 	 */
 	if (ends_early(s, site))
 		return !(timed && sim_membarrier_works);
@@ -284,8 +283,8 @@ static void do_plain(const void *p, size_t size, bool write, const void *site)
 		access_plain(s, at, (size_t)(end - at), write, site);
 }
 
-/* Whole, and without order; a store is one when its value is known. Words that nobody
- * can write are not followed. */
+/* One relaxed access of the whole word; a store becomes an event when its value is known.
+ * Words that no thread can write are not tracked. */
 static void do_volatile(const void *p, size_t size, bool write, const void *site)
 {
 	uint64_t *word = (uint64_t *)((uintptr_t)p & ~(uintptr_t)7);
@@ -442,7 +441,7 @@ void explore_await_quiet(void)
 {
 	struct search *s = current_search;
 
-	/* On a word that nobody stores to. */
+	/* On a word that no thread stores to. */
 	read_operation(s, OP_AWAIT_QUIET, memory_beside(s->memory, s->self->storage), 0,
 		       0, SIM_RELAXED, SIM_RELAXED, SITE, NULL);
 }

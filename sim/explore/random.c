@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Executions at random, where there are too many: each event is that of some thread
- * that can move, and reads from some write, or takes some place in mo, that the
- * model allows. A graph grows along program order and reads-from, so every execution
- * has its chance, though not the same one. Nothing is revisited: a wait that no value
- * has ended yet is taken back when its word is written, and looks again.
+ * Random executions, for programs with too many: each event belongs to a random thread
+ * that can run, and reads from a random write, or takes a random place in mo, that the
+ * model allows. A graph grows along program order and reads-from, so every execution has
+ * a chance, though not the same one. Nothing is revisited: a wait that no value has ended
+ * is removed when its word is written, and reads again.
  *
- * With a depth d threads move by priorities (Burckhardt et al., "A Randomized Scheduler
- * with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010): the highest one moves,
- * and at d - 1 turns, chosen beforehand, it becomes the lowest. Of n threads and k
- * turns, a failure that d events in the right order bring about under sc then has a
- * chance of at least 1 in n k^(d-1), however long the rest is.
+ * With a depth d, threads run by priorities (PCT: Burckhardt et al., "A Randomized
+ * Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010): the thread with
+ * the highest priority runs, and at d - 1 random steps it gets the lowest. With n threads
+ * and k steps, a failure that needs d events in a certain order is found under sc with a
+ * probability of at least 1 / (n k^(d-1)).
  */
 #include "dice.h"
 #include "search.h"
@@ -26,7 +26,7 @@ static void begin_priorities(struct search *s)
 {
 	int t, d;
 
-	for (t = 0; t < MAX_THREADS; t++) { /* in any order */
+	for (t = 0; t < MAX_THREADS; t++) { /* in random order */
 		int other = (int)random_below(s, (unsigned)t + 1);
 
 		s->priority[t] = s->priority[other];
@@ -47,7 +47,7 @@ void random_begin(struct search *s, uint64_t run)
 		begin_priorities(s);
 }
 
-/* The one with the highest priority. */
+/* The thread with the highest priority. */
 static int first_of(const struct search *s, const bool *can_move)
 {
 	int t, first = -1;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* How a read and a write are added to the graph: in each way that coherence and
- * the model leave it, and with the reads that a write revisits. See search.c. */
+/* Adds a read or a write to the graph, in each way that coherence and the model allow,
+ * and with the reads that a write revisits. See search.c. */
 #include "search.h"
 
 #include <string.h>
 
-/* Of the ways to go on the first is taken; or any, each as likely as the others. */
+/* Takes the first of the ways to continue; at random, each with the same probability. */
 static bool takes_it(struct search *s, unsigned *ways)
 {
 	++*ways;
@@ -15,8 +15,8 @@ static bool takes_it(struct search *s, unsigned *ways)
 /* Reads. */
 
 /*
- * A read could go on to update a value that another update has taken already;
- * worth a look only if that one may still be revisited.
+ * An update could read a value that another update has already read; worth exploring only
+ * if that update may still be revisited.
  */
 static bool worth_contesting(struct search *s, int location, int rank,
 			     const struct event *last)
@@ -46,7 +46,7 @@ struct event *search_add_read(struct search *s, struct event event)
 		struct outcome outcome = graph_read_outcome(&s->graph, e, from);
 
 		if (!outcome.ends && rank != most)
-			continue; /* waiting on an old value shows nothing */
+			continue; /* a wait on an overwritten value shows nothing new */
 		if (outcome.writes && graph_is_joined(&s->graph, l, rank) &&
 		    (s->at_random || !worth_contesting(s, l, rank, last)))
 			continue;
@@ -74,8 +74,8 @@ struct event *search_add_read(struct search *s, struct event event)
 /* Writes. */
 
 /*
- * True if an event was added in the way that comes first, considering only
- * what came before it and what the write that is about to revisit needs.
+ * Whether an event was added maximally, considering only the events before it and those
+ * that the revisiting write depends on.
  */
 static bool added_maximally(struct graph *g, event_id id, clock_vector needed)
 {
@@ -108,8 +108,8 @@ static bool added_maximally(struct graph *g, event_id id, clock_vector needed)
 	return true;
 }
 
-/* Pushes the graphs in which an earlier read takes its value from `write`,
- * which is last in its thread and not in mo yet. */
+/* Pushes the graphs in which an earlier read takes its value from `write`, which is last
+ * in its thread and not in mo yet. */
 static void revisit(struct search *s, event_id write, event_id read)
 {
 	struct event *w = graph_event(&s->graph, write),
@@ -205,7 +205,7 @@ struct event *search_add_write(struct search *s, struct event event, bool exclus
 			if (graph_is_joined(&s->graph, l, rank))
 				continue;
 			graph_insert(&s->graph, id, rank + 1);
-			/* The end of mo is always open. */
+			/* The end of mo is always allowed. */
 			if (rank == s->graph.written[l] - 1 ||
 			    !graph_must_check(&s->graph, e, s->options->model) ||
 			    graph_allowed(&s->graph, s->options->model)) {

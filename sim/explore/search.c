@@ -2,35 +2,32 @@
 /*
  * The search: every consistent execution graph of a program, each once.
  *
- * It follows Kokologiannakis et al., "Truly Stateless, Optimal Dynamic Partial
- * Order Reduction" (POPL 2022). A run adds one event after the other, always
- * of the lowest thread that can move:
+ * It follows Kokologiannakis et al., "Truly Stateless, Optimal Dynamic Partial Order
+ * Reduction" (POPL 2022). A run adds one event after the other, always of the lowest
+ * thread that can run:
  *
- * - a read takes its value from each write that coherence leaves it, in a
- *   graph of its own;
- * - a write takes each place in mo that coherence leaves it; and it revisits
- *   each earlier read of its word that does not precede it by program order
- *   and reads-from: a graph in which that read takes its value from the new
- *   write, and what was added since, unless the write needs it, is forgotten;
- * - that is done only if all that is forgotten had been added in the one way
- *   that comes first ("maximally"), so that no graph is met twice.
+ * - a read takes its value from each write that coherence allows, in a graph of its own;
+ * - a write takes each place in mo that coherence allows; and it revisits each earlier read
+ *   of its word that does not precede it by program order and reads-from: that pushes a
+ *   graph in which the read takes its value from the new write, without the events added
+ *   since, except those that the write depends on;
+ * - a revisit happens only if all events that it drops had been added in the one way that
+ *   comes first ("maximally"), so that no graph is met twice.
  *
- * Graphs that wait for their turn lie packed on a stack. To go on with one, the
- * threads are started afresh and handed the values that it holds; a thread is
- * held back while the write it reads from has not been made again, so that
- * memory that is not atomic has the right contents at any time.
+ * Pending graphs are packed on a stack. To continue one, the threads are started again
+ * and get the values that the graph holds; a thread is held while the write that it reads
+ * from has not been repeated, so that plain memory has the right contents at any time.
  *
- * A wait is a read; one that no value ended is marked blocked, and its thread
- * stops there until a later write revisits it.
+ * A wait is a read. If no value ended it, it is marked blocked, and its thread stops
+ * there until a later write revisits it.
  *
- * Where nobody can move and nothing is left to come, waits that are bounded end.
- * That begins a new round, with a search of its own on top of the graph as it
- * is: nothing that is settled is revisited any more, all of it has been seen,
- * and everybody who waits looks again, by a read that belongs to the new round
- * and is revisited like any other. A look of a bounded wait may find what was
- * there before, and ends; or what others do in this round, and is a wait as
- * before. So each round is complete by the argument for the first one, and the
- * executions of the next are those of the one before, each continued.
+ * When no thread can run, bounded waits time out. That begins a new round, with a search
+ * of its own on top of the graph: settled events are not revisited any more, all threads
+ * have seen them, and every waiting thread checks its word again, by a read that belongs
+ * to the new round and can be revisited. That read of a bounded wait may return the
+ * settled value, a timeout; or a write of this round, and is a wait as before. So each
+ * round is complete by the argument for the first one, and the executions of a round are
+ * those of the one before, each continued.
  */
 #include "search.h"
 
@@ -44,9 +41,9 @@
 #include <time.h>
 
 enum {
-	STACK = 1 << 18,   /* libdw, which names places, wants much */
-	CUT_RUNS = 100000, /* how long to look on where runs were cut */
-	REPORTED = 8192,   /* how often progress is, in runs */
+	STACK = 1 << 18,   /* libdw, which finds source lines, needs a large one */
+	CUT_RUNS = 100000, /* runs with a shorter limit, after a run was cut */
+	REPORTED = 8192,   /* default interval of progress, in runs */
 };
 
 struct search *current_search;
@@ -167,7 +164,7 @@ static void start_threads(struct search *s)
 	}
 }
 
-/* Goes through what the graph holds, in any order that porf allows. */
+/* Repeats the events of the graph, in any order that porf allows. */
 static void replay(struct search *s)
 {
 	bool moved = true;
@@ -224,11 +221,11 @@ static int next_thread(struct search *s)
 	if (s->at_random && found >= 0)
 		return random_thread(s, movable);
 	if (s->guide != NULL && found >= 0)
-		s->guide = ""; /* it does not fit the program: go on without */
+		s->guide = ""; /* the token does not fit the program */
 	return found;
 }
 
-/* Is there a value that would have ended the wait, and that passed unseen? */
+/* Whether a value that would have ended the wait was overwritten unread. */
 static bool missed(struct search *s, const struct event *wait)
 {
 	int i;
@@ -243,7 +240,7 @@ static bool missed(struct search *s, const struct event *wait)
 	return false;
 }
 
-/* A wait was this long already, and nothing was written since. */
+/* Whether the wait timed out before with the same memory. */
 static bool waited_in_vain(struct search *s, int t, const struct event *wait)
 {
 	int i;
@@ -278,10 +275,9 @@ bool search_goes_round(struct search *s, int t)
 }
 
 /*
- * Nobody can move, some are blocked. If all of them have seen the last value
- * of what they wait for, nothing more will come by itself: the round is over.
- * There is another if some wait is bounded, and has not ended like this before
- * with memory as it is now.
+ * No thread can run, and some are blocked. If all of these have read the last value of
+ * their words, the round is over. Another one begins if some wait is bounded and has not
+ * yet timed out with memory as it is now.
  */
 static void quiesce(struct search *s)
 {
@@ -334,7 +330,7 @@ static void quiesce(struct search *s)
 			     lost ? ": what it waits for came and was overwritten" : "");
 }
 
-/* A complete graph; at random it may be one that was met before. */
+/* A complete graph; at random, possibly one that was seen before. */
 static void count_execution(struct search *s)
 {
 	if (s->at_random && !random_is_new(s)) {
@@ -428,9 +424,9 @@ static void stop_at_limit(struct search *s, const char *format, ...)
 }
 
 /*
- * Explores all graphs, or until something is wrong. A thread that goes round for
- * ever has no last one: where some run was cut, the search begins again with
- * shorter ones, for a while, since a deadlock beside the loop says more than that.
+ * Explores all graphs, or stops at a failure. A thread in an infinite loop has no last
+ * graph: if some run was cut, the search starts again with a shorter limit, for a while,
+ * because a deadlock beside the loop is the better report.
  */
 static void search_all(struct search *s)
 {
@@ -494,7 +490,7 @@ static void search_all(struct search *s)
 		failure_describe_shortest(s);
 }
 
-/* As many executions as are wanted, at random. A run that is cut is left out. */
+/* The requested number of random executions. Runs that are cut do not count. */
 static void search_at_random(struct search *s)
 {
 	double start = now();
@@ -568,7 +564,7 @@ void explore(const struct program *program, const struct options *options,
 	s->options = options;
 	s->result = result;
 	if (outer != NULL)
-		memory_exchange(outer->memory); /* it left marks in static words */
+		memory_exchange(outer->memory); /* it changed static words */
 	current_search = s;
 	sim_engine = &search_engine;
 	memory_forget(s->memory);

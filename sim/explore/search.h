@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A search, and what its rooms know of each other:
+ * A search, and the interfaces between its files:
  *
- *   search.c      which graph comes next, which thread moves
+ *   search.c      which graph is next, which thread runs
  *   thread.c      the running thread and its next event
- *   operations.c  what that thread calls
- *   accesses.c    races, and memory that is gone
- *   revisits.c    reads and writes, and all the graphs they lead to
- *   random.c      or one of these, by dice
- *   estimate.c    how many there will be
- *   admission.c   sections and their order
- *   token.c       an execution as text
- *   trace.c       and in words
- *   arrange.c     in an order that reads well
- *   failure.c     what went wrong, the shortest way
+ *   operations.c  the operations that it calls
+ *   accesses.c    data races, freed memory
+ *   revisits.c    reads and writes, and the graphs that they lead to
+ *   random.c      the same at random
+ *   estimate.c    how many runs there will be
+ *   admission.c   critical sections and their order
+ *   token.c       an execution as a token
+ *   trace.c       an execution as text
+ *   arrange.c     orders the steps of a trace
+ *   failure.c     records a failure, searches for a shorter one
  *
  * There may be several searches in a process, one inside a call of another.
  */
@@ -31,12 +31,12 @@ enum { MAX_SECTIONS = 64, MAX_HELD = 8, MAX_UNREAD = 32, MAX_TRACE = 4096 };
 
 enum thread_state {
 	THREAD_READY,
-	THREAD_HELD,	 /* the graph's next event needs another thread's first */
-	THREAD_FRONTIER, /* wants to do something that is not in the graph */
+	THREAD_HELD,	 /* its next event must wait for another thread's */
+	THREAD_FRONTIER, /* its next event is not in the graph yet */
 	THREAD_BLOCKED,
-	THREAD_ROUND, /* goes round in a loop that only reads, see thread.round */
-	THREAD_UNTIL, /* does nothing until some word is written, see thread.until */
-	THREAD_OUT_OF_TURN, /* goes no further: its run is no execution, or another one's */
+	THREAD_ROUND,	    /* in a loop that only reads: see thread.round */
+	THREAD_UNTIL,	    /* idle until a word is written: see thread.until */
+	THREAD_OUT_OF_TURN, /* stops: the run is no execution, or a symmetric one */
 	THREAD_DONE,
 };
 
@@ -53,23 +53,23 @@ struct thread {
 	void *storage;
 	enum thread_state state;
 	int position; /* events done in this run */
-	int early;    /* bounded waits that ended at once */
-	int turn;     /* position when it came to explore_in_turn; -1 = not yet */
+	int early;    /* bounded waits that timed out at once */
+	int turn;     /* position when it reached explore_in_turn; -1 = not yet */
 	uint64_t serials;
-	int round;	  /* THREAD_ROUND: its first event of the last time round */
-	int until;	  /* THREAD_UNTIL: the word's location */
+	int round;	  /* THREAD_ROUND: first event of the last iteration */
+	int until;	  /* THREAD_UNTIL: location of the word */
 	int unread_count; /* plain stores whose values are not known yet */
 	struct {
 		const void *word;
 		int width;
 		event_id event;
 	} unread[MAX_UNREAD];
-	int halves; /* of its words that its atomic operations are about: all, mostly */
+	int halves; /* halves of words that its atomic operations access */
 	struct {
 		uint64_t *word; /* NULL: none */
 		int halves;
 		const void *site;
-	} late; /* a volatile store, which becomes an event when its value is there */
+	} late; /* a volatile store, added when its value is known */
 	struct arrival arrivals[MAX_HELD];
 };
 
@@ -77,20 +77,20 @@ struct section {
 	int thread, lock;
 	enum admission admission;
 	event_id doorway;
-	int entered, left; /* events done at the time; -1 = not yet */
+	int entered, left; /* events done then; -1 = not yet */
 	clock_vector porf; /* at the entry */
 };
 
-/* One line of a trace. */
+/* A line of a trace. */
 struct step {
 	int thread;
 	const char *what; /* instead of an event */
 	const void *site;
 	const void *address;
 	size_t size;
-	event_id event;	 /* INITIAL if it is none */
-	event_id update; /* the writing half, if the event has one */
-	int stale;	 /* read: how many later writes there were already */
+	event_id event;	 /* INITIAL: no event */
+	event_id update; /* write half, if the event has one */
+	int stale;	 /* read: overwritten by so many writes */
 };
 
 struct trace {
@@ -107,40 +107,40 @@ struct search {
 	struct {
 		unsigned char *bytes;
 		size_t size, used;
-	} pending; /* graphs yet to be explored, packed */
+	} pending; /* graphs to be explored, packed */
 
-	/* The run that is going on. */
+	/* The current run. */
 	struct memory *memory;
 	struct thread threads[MAX_THREADS];
-	struct thread *self; /* whose fiber runs; NULL outside */
+	struct thread *self; /* running fiber's; NULL outside */
 	struct section sections[MAX_SECTIONS];
 	int section_count;
-	const void *site, *address; /* of what goes on now */
-	char place[64];		    /* in words */
+	const void *site, *address; /* of the current operation */
+	char place[64];		    /* as text */
 	bool replaying, stopped, dead, restart, tracing;
-	int most_steps; /* of a thread; a run that takes more is left */
-	bool cut;	/* and that has happened */
+	int most_steps; /* limit for a thread; a longer run is cut */
+	bool cut;	/* the run was cut */
 
-	bool at_random; /* one way at a time, by dice */
+	bool at_random; /* random executions */
 	uint64_t dice;
-	int turn_of;		     /* whose event comes next; -1 = nobody's yet */
-	uint64_t complete, repeated; /* runs; executions that came up again */
-	int priority[MAX_THREADS];   /* options.depth: who has the highest moves */
-	unsigned drops[MAX_DEPTH];   /* the turns at which that one gets the lowest */
-	unsigned turns, most_turns;  /* of this run, of the longest */
+	int turn_of;		     /* thread whose event is next; -1 = none yet */
+	uint64_t complete, repeated; /* runs; executions seen before */
+	int priority[MAX_THREADS];   /* options.depth: the highest runs */
+	unsigned drops[MAX_DEPTH];   /* steps at which that becomes the lowest */
+	unsigned turns, most_turns;  /* steps of this run, and of the longest */
 
 	struct {
-		double probes, sum, squares; /* their number, their weights */
-		uint64_t runs;		     /* that they took */
-		int child, pipe;	     /* who makes them; 0 = nobody */
+		double probes, sum, squares; /* number of probes, sums of weights */
+		uint64_t runs;		     /* that the probes took */
+		int child, pipe;	     /* process that makes the probes; 0 = none */
 	} estimate;
 
-	const char *guide; /* the execution to be repeated, or NULL */
-	char *record;	   /* the one being recorded, or NULL */
+	const char *guide; /* token to repeat, or NULL */
+	char *record;	   /* token being recorded, or NULL */
 	size_t recorded;
 	struct trace trace;
 
-	struct search *outer; /* links searches that are not in use */
+	struct search *outer; /* next search that is not in use */
 };
 
 /* The innermost search: the one whose threads run. */
@@ -153,7 +153,7 @@ static inline int me(const struct search *s)
 	return s->self->number;
 }
 
-/* The event that it did last. */
+/* Its last event. */
 static inline const struct event *search_here(const struct search *s)
 {
 	return graph_before(&s->graph, event_name(me(s), s->self->position));
@@ -161,42 +161,42 @@ static inline const struct event *search_here(const struct search *s)
 
 /* search.c */
 
-/* What to do about a program that is too large. */
+/* A hint what to do about a program that is too large. */
 const char *search_smaller(const struct search *s);
-/* A thread goes round, and the last values of what it reads would let it go on so. */
+/* Whether a thread in a loop would stay there given the last values of what it reads. */
 bool search_goes_round(struct search *s, int thread);
-/* Keeps a graph for later. */
+/* Pushes a graph to be explored later. */
 void search_push(struct search *s, struct graph *g);
 
-/* Takes the one that was kept last; false if there is none. */
+/* Pops the graph that was pushed last; false if there is none. */
 bool search_pop(struct search *s);
-/* Runs the program as the graph says, and goes on from there. */
+/* Repeats the graph's events, then continues from there. */
 void search_run(struct search *s);
 
 /* thread.c */
 
 void search_pause(struct search *s, enum thread_state state);
-/* Gives up the run, and on a fiber goes away for good. */
+/* Abandons the run; does not return on a fiber. */
 void search_stop(struct search *s);
-/* The running thread has done enough. The others go on: one of them may be what it waits
- * for, or fail; but the run is no execution. */
+/* Stops the running thread, which reached the limit of steps. The others continue: one of
+ * them may be what it waits for, or may fail; but the run is no execution. */
 void search_cut(struct search *s) __attribute__((noreturn));
-/* Whether a thread's next event, which the graph has, can be done now. */
+/* Whether a thread's next event, which is in the graph, can be repeated now. */
 bool search_can_repeat(struct search *s, int thread);
-/* What is in memory, `width` bytes. */
+/* Reads `width` bytes of memory. */
 uint64_t search_peek(const void *p, int width);
-/* A plain store's value is there once its thread comes back to us. */
+/* Adds the plain stores whose values are known now that their thread has yielded. */
 void search_settle(struct search *s);
-/* Whether a thread is in the middle of an atomic update. */
+/* Whether a thread is between the two halves of an atomic update. */
 bool search_owes_write(struct search *s, int thread);
 /*
- * Waits until the running thread may do its next event. Returns that event if
- * the graph has it already, NULL if the thread is to add it. A plain store is not
- * in tokens: which ones are events hangs on what was explored before.
+ * Waits until the running thread may do its next event. Returns that event if the graph
+ * has it, NULL if the thread must add it. Plain stores are not in tokens: which of them
+ * are events depends on what was explored before.
  */
 struct event *search_next_event(struct search *s, bool plain);
 struct event *search_append(struct search *s, int thread, struct event event);
-/* Of the writes to a word that this run has made again, those after a rank. */
+/* The number of writes to a word above a rank that this run has repeated. */
 int search_made_after(struct search *s, int location, int rank);
 void search_note_event(struct search *s, event_id id, event_id update);
 void search_note_plain(struct search *s, const char *what, const void *p, size_t size,
@@ -204,41 +204,42 @@ void search_note_plain(struct search *s, const char *what, const void *p, size_t
 
 /* accesses.c */
 
-/* To be called before the event is taken or added: it is the next one. */
+/* Must be called before the event is repeated or added: the access belongs to the next
+ * event. */
 struct cell *access_find(struct search *s, const void *p);
 void access_atomic(struct search *s, struct cell *cell, bool write);
 void access_plain(struct search *s, const char *p, size_t size, bool write,
 		  const void *site);
 const char *access_place(struct search *s, const void *p);
 
-/* revisits.c: the running thread's next event, in the first of its ways. */
+/* revisits.c: adds the running thread's next event, in the first of its ways. */
 
 struct event *search_add_read(struct search *s, struct event event);
 struct event *search_add_write(struct search *s, struct event event, bool exclusive);
 
 /* random.c: with at_random. */
 
-/* A number below n. */
+/* A random number below n. */
 unsigned random_below(struct search *s, unsigned n);
 /* Before each run. */
 void random_begin(struct search *s, uint64_t run);
-/* Gives one of these the next turn; -1 if there is none. */
+/* Chooses the thread for the next step; -1 if there is none. */
 int random_thread(struct search *s, const bool *can_move);
-/* Whether the running thread may do its next event, and then no more. */
+/* Whether the running thread may do its next event; the permission is used up. */
 bool random_takes_turn(struct search *s);
-/* Whoever waits for this word looks again. */
+/* Threads that wait for this word read it again. */
 void random_wake(struct search *s, int location);
 /* Whether a complete graph is seen for the first time. */
 bool random_is_new(struct search *s);
-/* The chance that one more is, by Good and Turing: of those seen, the part that was
+/* The probability that the next graph is new, after Good and Turing: the share of graphs
  * seen once. */
 double random_unseen(const struct search *s);
 
 /* estimate.c */
 
-/* Between two runs, after so many: what the whole search will take. */
+/* Between two runs, after `runs`: the estimate for the whole search. */
 struct expected estimate_runs(struct search *s, uint64_t runs);
-/* Nothing is known, and nobody looks ahead. */
+/* Clears the estimate and ends the process that makes probes. */
 void estimate_reset(struct search *s);
 
 /* admission.c */
@@ -250,38 +251,38 @@ void admission_check(struct search *s);
 
 /* token.c */
 
-/* The thread that comes next; -1 if nothing says so. */
+/* The thread that the token gives for the next step; -1 if it gives none. */
 int token_thread(struct search *s);
-/* The choice recorded for the event that comes now; 0 after the end. */
+/* The choice that the token gives for this event; 0 after its end. */
 int token_choice(struct search *s);
 void token_record(struct search *s, int thread, struct event *e);
 
 /* trace.c */
 
 void trace_add(struct trace *trace, struct step step);
-/* Writes the steps, with source lines; returns a string to be freed. */
+/* Formats the steps, with source lines; returns a string to be freed. */
 char *trace_print(const struct trace *trace, struct graph *g, struct memory *m);
-/* What a step did, without where a value came from; and what is odd about it. */
+/* What a step did, without where its value came from; and what is unusual about it. */
 void trace_print_step(FILE *out, const struct step *step, struct graph *g,
 		      struct memory *m);
 void trace_print_marks(FILE *out, const struct step *step, struct graph *g);
 
 /* arrange.c */
 
-/* What an execution asks of its reader: to believe in old values, to follow from
- * thread to thread, to read steps. The first that differs decides. */
+/* The cost of reading an execution: overwritten values, switches between threads, steps.
+ * Compared in this order. */
 struct cost {
 	int old, switches, steps;
 };
 bool cost_is_less(struct cost a, struct cost b);
-/* Puts the steps in the order that costs least, or nearly so. */
+/* Sorts the steps into the order with the least cost, or nearly. */
 struct cost trace_arrange(struct trace *trace, struct graph *g);
 
 /* failure.c */
 
-/* Fills in `choices` and `trace` of a result, or calls `show`. */
+/* Sets `choices` and `trace` of a result, or calls `show`. */
 void failure_describe(struct search *s);
-/* Likewise; then looks on for a failure of the same kind that costs less. */
+/* Likewise; then searches for a failure of the same kind that costs less. */
 void failure_describe_shortest(struct search *s);
 
 #endif /* EXPLORE_SEARCH_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The running thread: where it stands, its next event, the notes it leaves. */
+/* The running thread: its state, its next event, its records. */
 #include "search.h"
 
 #include <sim/fiber.h>
@@ -28,7 +28,6 @@ void search_pause(struct search *s, enum thread_state state)
 	sim_fiber_yield(thread->fiber);
 }
 
-/* Gives up the run, and on a fiber goes away for good. */
 void search_stop(struct search *s)
 {
 	s->stopped = true;
@@ -59,11 +58,11 @@ void explore_crashed(const char *how)
 {
 	struct search *s = current_search;
 
-	s->address = NULL; /* what it was about is what the thread did before */
+	s->address = NULL; /* it belonged to the thread's previous operation */
 	explore_fail(VERDICT_ASSERTION, CRASHED, me(s), how);
 }
 
-/* Where it stands. */
+/* State. */
 
 static bool made(struct search *s, event_id id)
 {
@@ -77,7 +76,7 @@ bool search_can_repeat(struct search *s, int thread)
 
 	if (e->kind != EVENT_READ)
 		return true;
-	if (e->look != LOOK_FIRST) /* the round before must be over */
+	if (e->look != LOOK_FIRST) /* the previous round must be over */
 		for (t = 0; t < s->graph.threads; t++)
 			if (t != thread && s->threads[t].position < e->porf[t])
 				return false;
@@ -108,7 +107,6 @@ static void make_late_store(struct thread *thread)
 	thread->halves = WHOLE;
 }
 
-/* A plain or volatile store's value is there once its thread comes back to us. */
 void search_settle(struct search *s)
 {
 	int i;
@@ -130,7 +128,6 @@ bool search_owes_write(struct search *s, int t)
 	return last->kind == EVENT_READ && last->exclusive;
 }
 
-/* Of the writes to a word that this run has made again, those after a rank. */
 int search_made_after(struct search *s, int location, int rank)
 {
 	int n = 0, i;

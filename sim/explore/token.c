@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An execution as text: for each event its thread and its choice, in a character
- * or two. */
+/* An execution as a token: the thread and the choice of each event, in one or two
+ * characters. */
 #include "search.h"
 
 #include <string.h>
@@ -24,7 +24,6 @@ int token_thread(struct search *s)
 	return code < 0 ? -1 : code >> 3;
 }
 
-/* The choice recorded for the event that comes now; 0 after the end. */
 int token_choice(struct search *s)
 {
 	int code = pull(s), choice;

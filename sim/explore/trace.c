@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A failing execution in words: one line a step. */
+/* Prints a failing execution, one line per step. */
 #include "search.h"
 #include "lines.h"
 
