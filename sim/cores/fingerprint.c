@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fingerprints: sums of what each part contributes by its place, so that the
- * order of first writes does not matter.
+ * Fingerprints: a sum of terms, each hashed with its address, so that the order of first
+ * writes does not matter.
  */
 #include "machine.h"
 
@@ -18,7 +18,7 @@ uint64_t machine_hash_words(uint64_t seed, const uint64_t *words, size_t count)
 	uint64_t sum = seed;
 	size_t i;
 
-	/* By distance from the end: stacks grow down. */
+	/* Indexed from the end, because stacks grow down. */
 	for (i = 0; i < count; i++)
 		sum += mix(words[i], seed + count - i);
 	return mix(sum, seed);

@@ -2,50 +2,50 @@
 /*
  * The machine, and the seam as the checked program sees it.
  *
- * Each core is an x86 core as x86-TSO describes it (Sewell et al., CACM 2010):
- * stores wait in a first-in first-out buffer, loads look there first, and
- * read-modify-writes and full fences empty it. A thread that is preempted or
- * migrates leaves nothing behind in a buffer: the kernel passes a full barrier
- * on every switch, as membarrier(2) requires of it. A heavy fence empties the
- * buffer of each core that it is aimed at, each at a moment of its own between
- * call and return, and cuts the sequence short that a thread is in there. So does a
- * switch, or a signal. A light fence, which binds the compiler alone, is no step:
- * requests are made in the order of the program anyway.
+ * Each core is an x86 core as x86-TSO describes it (Sewell et al., CACM 2010): stores
+ * wait in a FIFO buffer, loads look there first, and read-modify-writes and full fences
+ * drain it. The kernel executes a full barrier at every context switch, as membarrier(2)
+ * requires, so a thread that is preempted or migrates leaves nothing in a buffer. A heavy
+ * fence drains the buffer of each core that it targets, each at its own moment between
+ * call and return, and aborts the restartable sequence that a thread is in there. So does
+ * a context switch or a signal. A light fence is no step: it restrains the compiler only,
+ * and requests are made in program order anyway.
  *
- * With weak memory there are views in place of buffers (views.h): a step reads any
- * write that its thread may see, a switch and a barrier are full fences between two
- * light ones, and the core that a thread asked for is one that it has been on since
- * its last light fence. M3 does not hold there: a thread may move before any step.
+ * With weak memory there are views instead of buffers (views.h): a step reads any write
+ * that its thread may see, a context switch and a barrier are full fences somewhere
+ * between two light fences, and a thread that asks for its core gets any core that it has
+ * been on since its last light fence. M3 does not apply there: a thread may migrate
+ * before any step.
  *
- * What is left out, without loss:
+ * Reductions, none of which loses a behaviour:
  *
- *   M1  A core stands idle only before its first thread. A core whose thread
- *       takes no step serves as well, and buffers drain by themselves.
- *   M2  A thread moves to another core only to take a step there at once, for
- *       until then the move does nothing that drains could not do.
- *   M3  A thread that has a core moves away only before it asks for its core,
- *       stores, or begins a sequence: only these tell one core from another. Before any other step the
- *       move can be put off: what it drains, drains can do, and whoever wants the core
- *       in the meantime can preempt the thread. One without a core takes any core
- *       for any step.
- *   M4  The last event of a barrier is its return, and an empty buffer is
- *       emptied at once: reaching a core later only obliges it to more.
- *   M5  A load of a word that no other thread ever writes is no step: it reads the
- *       same whenever it comes. Whether one does is found out on the way; if
- *       somebody writes a word that another thread has read in this manner, the
- *       search begins again, and knows better (memory.h).
+ *   M1  A core is idle only before its first thread. Later, a core whose thread takes no
+ *       step serves as well, since buffers drain by themselves.
+ *   M2  A thread migrates only to take a step on the new core at once. Until that step, the
+ *       migration does nothing that draining could not do.
+ *   M3  A thread on a core migrates only before it asks for its core, stores, or begins a
+ *       sequence: only these depend on the core. Before any other step the migration can
+ *       be delayed: draining can do what it drains, and another thread that wants the core
+ *       in the meantime can preempt this one. A thread without a core takes any core for
+ *       any step.
+ *   M4  The last event of a barrier is its return, and an empty buffer is drained at once:
+ *       reaching a core later only makes the barrier stronger.
+ *   M5  A load of a word that no other thread ever writes is no step: it reads the same
+ *       value whenever it happens. The search finds out which words these are: when a
+ *       thread writes a word that another thread has read in this way, the search starts
+ *       again with that word marked as shared (memory.h).
+ *   M6  With a CPU for each thread, a step that no other thread can observe or influence
+ *       happens at once: a coin flip, a fence on an empty buffer. A store into the buffer
+ *       is no such step: it matters whether a barrier finds it there.
+ *   M7  A thread that is preempted and returns to its core, with no other thread there in
+ *       between, is explored only before a store in a sequence. Everything else that the
+ *       preemption does, draining can do; and a sequence that is aborted later has read
+ *       more and written nothing that it would not have written.
  *
- *   M6  With a CPU for each thread, a step that nobody else could notice, nor change, comes
- *       at once: a coin, a fence that finds the buffer empty. A store into the buffer is
- *       none: whether a barrier finds it there matters.
+ * A timed sleep may end by itself at any moment; an untimed one does not.
  *
- *   M7  A thread is preempted and comes back to its core, where nobody was meanwhile, only
- *       before a store in a sequence: what else that does, drains can do, and who is cut
- *       short later has read more, and written nothing that it would not have.
- *
- * A sleep that has a time ends by itself whenever it likes; one that has none does not.
- *
- * Long: all that a step may be is here, and its listing must match its doing.
+ * Long: all kinds of steps are here, because listing the choices must match performing
+ * them.
  */
 #include "world.h"
 
@@ -144,9 +144,9 @@ void machine_run_finished(void)
 		program->finished(program->context);
 }
 
-/* What may happen next. */
+/* The choices in a state. */
 
-/* Whether a barrier changes anything there. */
+/* Whether a barrier that reaches this core changes anything. */
 static bool is_busy(int core)
 {
 	const struct core *c = &machine.cores[core];
@@ -184,7 +184,7 @@ static int add_run(struct choice *choices, int count, int thread, int core)
 	return count;
 }
 
-/* Whether reading this write, or coming right after it, would be a step of the thread. */
+/* Whether the thread may read this write, or insert its own right after it. */
 static bool may_read(const struct request *r, int number)
 {
 	uint64_t value = views_value(r->word, number);
@@ -196,7 +196,7 @@ static bool may_read(const struct request *r, int number)
 		return true;
 	case REQUEST_SLEEP:
 		return world_wait_is_over(r, value);
-	case REQUEST_CAS: /* one that fails may look at an old value */
+	case REQUEST_CAS: /* a failing CAS may read an old value */
 		return newest || value != r->value;
 	case REQUEST_AWAIT:
 		return world_wait_is_over(r, value) &&
@@ -206,7 +206,7 @@ static bool may_read(const struct request *r, int number)
 	}
 }
 
-/* A step for each thing that the thread may see. */
+/* Adds one choice for each value that the thread may read. */
 static int add_weak_run(struct choice *choices, int count, int thread, int core)
 {
 	const struct request *r = &machine.tasks[thread].request;
@@ -271,8 +271,8 @@ static int add_runs(struct choice *choices, int count, int thread)
 	return count;
 }
 
-/* Every event by itself: coming to a core that is idle, leaving it, the return of
- * a barrier. */
+/* Without reductions: arriving on an idle core, leaving it and the return of a barrier
+ * are separate events. */
 static int add_runs_naively(struct choice *choices, int count, int thread)
 {
 	const struct task *task = &machine.tasks[thread];
@@ -298,7 +298,7 @@ static int add_runs_naively(struct choice *choices, int count, int thread)
 	return count;
 }
 
-/* Sleeps whose time is up. */
+/* Timeouts of timed sleeps. */
 static int add_early(struct choice *choices, int count)
 {
 	int t;
@@ -368,9 +368,9 @@ int machine_runs(const struct choice *choice)
 	return runs ? choice->thread : -1;
 }
 
-/* Making it happen. */
+/* Performing a choice. */
 
-/* A sequence of this thread is over, without its last store. */
+/* Aborts the sequence of this thread. */
 static void cut_short(int thread)
 {
 	if (thread >= 0)
@@ -403,7 +403,8 @@ static void move(int thread, int to)
 	views_interrupt(thread);
 }
 
-/* Returns false if the barrier has not reached all cores yet. */
+/* The barrier reaches a core. Returns false if there are cores that it has not reached
+ * yet. */
 static bool reach(struct request *r, int core)
 {
 	int c;
@@ -426,7 +427,7 @@ static bool reach(struct request *r, int core)
 	return r->behind == 0;
 }
 
-/* Does what the thread asked for. Returns false if it is not through yet. */
+/* Performs the thread's request. Returns false if the request is not complete. */
 static bool serve(struct task *task, int more, uint64_t *answer)
 {
 	struct request *r = &task->request;
@@ -486,8 +487,8 @@ static bool is_cas(const struct request *r)
 	       (r->kind == REQUEST_AWAIT && r->order == SIM_AWAIT_CAS);
 }
 
-/* The same with views, of which a sequentially consistent access has a full fence on
- * either side. */
+/* The same with views. A sequentially consistent access has a full fence on either
+ * side. */
 static bool serve_weakly(struct task *task, int more, uint64_t *answer)
 {
 	struct request *r = &task->request;
@@ -539,7 +540,7 @@ static bool serve_weakly(struct task *task, int more, uint64_t *answer)
 				       world_update(r, views_value(r->word, more)),
 				       order);
 		break;
-	default: /* looks at something, at least */
+	default: /* a read of one of the writes */
 		*answer = views_value(r->word, more);
 		if (is_cas(r) && *answer == r->value)
 			views_modify(me, r->word, more, r->to, order);
@@ -563,7 +564,7 @@ static void forget_old_writes(void)
 	views_tidy(alive);
 }
 
-/* A sleep that ends by itself: nobody need wake the thread any more. */
+/* A timed sleep ends: the thread no longer needs a wake-up. */
 static void get_up(int thread)
 {
 	struct request *r = &machine.tasks[thread].request;
@@ -579,7 +580,7 @@ static void get_up(int thread)
 	world_answer(thread, SLEPT_ENOUGH);
 }
 
-/* The child of a fork has this thread alone. */
+/* A fork's child keeps this thread only. */
 static void vanish_all_but(int thread, bool without_buffers)
 {
 	int t, c;
@@ -604,7 +605,7 @@ static void vanish_all_but(int thread, bool without_buffers)
 void machine_perform(const struct choice *choice)
 {
 	struct task *task = &machine.tasks[choice->thread];
-	uint64_t answer = choice->more; /* to a coin */
+	uint64_t answer = choice->more; /* result of a coin flip */
 
 	if (choice->kind == CHOICE_DRAIN) {
 		drain_one(&machine.cores[choice->core]);
@@ -638,8 +639,8 @@ void machine_perform(const struct choice *choice)
 		if (machine_model == MODEL_WEAK)
 			forget_old_writes();
 	}
-	/* With views, who is done stays until somebody else comes: a switch that is
-	 * still to be. */
+	/* With views, a thread that has returned stays on its core until another arrives:
+	 * its context switch, a full fence, is still to come. */
 	if (task->request.kind == REQUEST_NONE && task->core >= 0 &&
 	    machine_model != MODEL_WEAK) {
 		machine.cores[task->core].thread = -1;

@@ -11,7 +11,7 @@ size_t tracked_count;
 
 enum { SLOTS = 4 * MAX_TRACKED, MAX_BLOCKS = 32 };
 
-static uint16_t slots[SLOTS]; /* index in tracked, plus 1; by address */
+static uint16_t slots[SLOTS]; /* index in tracked plus 1, hashed by address */
 
 static struct {
 	const char *start, *end;
@@ -39,11 +39,12 @@ static size_t slot_of(const uint64_t *word)
 	return i;
 }
 
-/* Who uses a word: a table of its own, for words that are only read. */
+/* The threads that use a word: a separate table, because it has words that are only
+ * read. */
 static struct use {
 	const uint64_t *word;
-	uint8_t writers, readers; /* threads; readers that rely on its privacy */
-	uint8_t shared;		  /* readers that may not: others write it */
+	uint8_t writers, readers; /* sets of threads; readers that rely on M5 */
+	uint8_t shared;		  /* readers without M5: others write it */
 } uses[SLOTS];
 static bool conflict;
 
@@ -53,7 +54,7 @@ static struct use *use_of(const uint64_t *word)
 
 	while (uses[i].word != NULL && uses[i].word != word)
 		i = (i + 1) % SLOTS;
-	uses[i].word = word; /* there is room: few words are ever read */
+	uses[i].word = word; /* never full: few words are read */
 	return &uses[i];
 }
 

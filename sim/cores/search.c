@@ -39,10 +39,10 @@ static struct frame *top;
 static char *top_end;
 
 static int threads;
-/* The copy that each thread's stack was last put back from, or saved to; NULL: it has
+/* The copy that each thread's stack was last restored from or saved to; NULL: it has
  * changed since. */
 static const void *present[CORES_MAX_THREADS];
-static bool stuck_is_fine; /* and no outcome */
+static bool stuck_is_fine; /* a deadlock is neither a failure nor an outcome */
 
 static double now(void)
 {
@@ -52,7 +52,7 @@ static double now(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
-/* The stack of a thread is read word by word: its frames are nobody's objects. */
+/* Copies a stack word by word: its frames are not objects of this function. */
 __attribute__((no_sanitize("address"))) static void copy_words(uint64_t *to,
 							       const uint64_t *from,
 							       size_t size)
@@ -78,15 +78,15 @@ static uint64_t fingerprint(const struct saved *stacks)
 	uint64_t sum = 0;
 	int t;
 
-	/* Who is gone, or was left behind by a fork, has no stack that anybody reads. */
+	/* A thread that has returned, or that a fork dropped, has no live stack. */
 	for (t = 0; t < threads; t++)
 		if (machine.tasks[t].request.kind != REQUEST_NONE)
 			sum += stacks[t].hash;
 	return machine_hash(sum);
 }
 
-/* Pushes the present state; `stacks` holds what is saved already, and what is
- * still on the fibers of the set `changed`. False: too deep. */
+/* Pushes the current state; `stacks` has the stacks that are already saved, those of the
+ * set `changed` are still on the fibers. False: too deep. */
 static bool push(const struct saved *stacks, unsigned changed)
 {
 	struct frame *f = (struct frame *)top_end;
@@ -138,8 +138,8 @@ static void restore(const struct frame *f)
 		*tracked[i].word = tracked[i].first;
 }
 
-/* Performs the next choice of the top frame; leaves the stacks in `stacks`, and returns
- * the set of those that have changed. */
+/* Performs the next choice of the top frame. Leaves the stacks in `stacks` and returns
+ * the set of those that changed. */
 static unsigned step(struct saved *stacks)
 {
 	const struct choice *choice = &top->choices[top->next++];
@@ -165,7 +165,7 @@ static unsigned step(struct saved *stacks)
 	return changed;
 }
 
-/* A state that has no successor: all is well only at the end of the program. */
+/* A state without a successor is a deadlock unless the program has ended. */
 static void judge_end(void)
 {
 	if (machine_finished())
@@ -193,7 +193,7 @@ static bool start(const struct cores_program *program)
 	return machine.verdict == VERDICT_PASSED;
 }
 
-/* A choice in a token: one digit, where there was a choice. */
+/* A choice in a token: one digit for each step with more than one choice. */
 static const char digits[] =
 	"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
@@ -205,7 +205,7 @@ static void write_choices(char *to, int again)
 	for (f = top; f != NULL; f = f->below)
 		length += f->count > 1;
 	if (length >= TOKEN_SIZE) {
-		*to = 0; /* too long to be of use */
+		*to = 0; /* too long for a token */
 		return;
 	}
 	to[length] = 0;
@@ -214,7 +214,7 @@ static void write_choices(char *to, int again)
 			to[--length] = digits[f->next - 1];
 }
 
-/* Goes one way only: the one that the token says. Tells about it if asked to. */
+/* Follows the single path that the token gives, and prints it if asked to. */
 static void follow(const struct cores_program *program, const char *choices, FILE *out)
 {
 	struct saved stacks[CORES_MAX_THREADS];
@@ -266,7 +266,7 @@ static void search(const struct cores_program *program, const struct options *op
 		}
 		changed = step(stacks);
 		if (machine.verdict != VERDICT_PASSED || memory_conflict())
-			return; /* a conflict comes first: what it found is found again */
+			return; /* the next search finds this failure too */
 		if (!visited_add(fingerprint(stacks), &is_new)) {
 			cores_fail(VERDICT_LIMIT, "no memory for more states");
 			return;
@@ -298,8 +298,8 @@ static void search(const struct cores_program *program, const struct options *op
 }
 
 /*
- * Searches until no word turns out to be shared that was taken for private (M5),
- * or so often if `times` is not negative. Returns how often it began again.
+ * Searches until no word that was assumed private turns out to be shared (M5), or `times`
+ * times if that is not negative. Returns how often it started again.
  */
 static int search_again(const struct cores_program *program,
 			const struct options *options, double since, int times)
@@ -319,7 +319,7 @@ static int search_again(const struct cores_program *program,
 	return again;
 }
 
-/* From the first state on, one way: the dice say which. */
+/* Follows one random path from the first state. */
 static void wander(const struct cores_program *program, const struct options *options,
 		   uint64_t run)
 {
@@ -348,8 +348,8 @@ static void wander(const struct cores_program *program, const struct options *op
 	judge_end();
 }
 
-/* So many ways at random, without M5, which is learnt by going all ways. Counts the
- * states that it met. */
+/* Follows random paths, without M5, which needs a complete search. Counts the states on
+ * them. */
 static void search_at_random(const struct cores_program *program,
 			     const struct options *options, double since)
 {
@@ -373,8 +373,8 @@ static void search_at_random(const struct cores_program *program,
 	}
 }
 
-/* A token is how often the search began again, a point, and the choices; AT_RANDOM is
- * that of a way among all. */
+/* A token: how often the search started again, a point, and the choices. AT_RANDOM marks
+ * a random path. */
 enum { AT_RANDOM = -1 };
 
 static void repeat(const struct cores_program *program, const struct options *options,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A failing execution in words: one line a step. */
+/* Prints a failing execution, one line per step. */
 #include "machine.h"
 
 #include <sim/explore/lines.h>
@@ -114,7 +114,7 @@ static void tell_drain(FILE *out, int core)
 	fprintf(out, "  core %d %37s drains  %s = %s\n", core, "", place, value);
 }
 
-/* Says how the thread gets to its core. */
+/* Prints how the thread gets to its core. */
 static void tell_move(FILE *out, const struct choice *choice)
 {
 	const struct task *task = &machine.tasks[choice->thread];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Weak memory. A write goes to any place in its word's order that is not older than
- * what its thread knows of, and not between an update and what that has read. Where
- * stores must not race this is always the end: a write either is a read-modify-write,
- * or comes from a thread that knows of the one before it, or else is the end of the
- * search. Memory itself holds the newest value of each word.
+ * Weak memory. A write goes to any position in its word's modification order that is not
+ * before a write that its thread has seen, and not between an update and the write that
+ * the update read. Where racing stores are forbidden this is always the end of the order:
+ * a write is a read-modify-write, or its thread has seen the last write, or else the
+ * search ends with a failure. Memory itself holds the newest value of each word.
  */
 #include "views.h"
 
@@ -16,8 +16,8 @@
 
 struct views views;
 
-/* Words that somebody wrote in this search, in the order in which it came by them:
- * numbers do not change while it goes back and forth. */
+/* Words written in this search, in the order of their first writes. The numbers stay
+ * while the search backtracks. */
 static const uint64_t *places[MAX_PLACES];
 static int place_count;
 
@@ -32,7 +32,7 @@ size_t views_size(void)
 	return offsetof(struct views, messages) + views.count * sizeof(views.messages[0]);
 }
 
-/* -1: nobody has written it. */
+/* -1: not written. */
 static int place_of(const uint64_t *word)
 {
 	int p;
@@ -64,7 +64,7 @@ static void join(view *to, const view *from)
 	*to = (*to & ~less) | (*from & less);
 }
 
-/* NULL: only the first value is left of it, and is nobody's message. */
+/* NULL: the initial value, which is no message. */
 static const struct message *message_of(int place, int number)
 {
 	uint32_t i;
@@ -75,7 +75,7 @@ static const struct message *message_of(int place, int number)
 	return NULL;
 }
 
-/* How many writes of a place there are among the first so many messages, less one. */
+/* How many of the first `count` messages write to this place, minus one. */
 static int number_before(int place, uint32_t count)
 {
 	int number = -1;
@@ -154,7 +154,7 @@ static struct message *append(int place, uint64_t value)
 	return m;
 }
 
-/* Does something to every view. */
+/* Applies a function to every view. */
 static void for_all_views(void (*what)(view *v, const view *argument),
 			  const view *argument)
 {
@@ -173,15 +173,15 @@ static void for_all_views(void (*what)(view *v, const view *argument),
 	}
 }
 
-/* Numbers from `from` on, which is 0 for most places, are one more. */
+/* Increments the numbers from `from` on; `from` is 0 for places that do not change. */
 static void make_room(view *v, const view *from)
 {
 	const view zero = {0};
 
-	*v -= (view)(*from != zero) & (view)(*v >= *from); /* true is -1 */
+	*v -= (view)(*from != zero) & (view)(*v >= *from); /* true is -1 in a vector */
 }
 
-/* Moves those that come later out of the way; leaves the new one to be filled in. */
+/* Shifts the later messages of the place; the caller fills in the new one. */
 static struct message *insert(int place, int number, uint64_t value)
 {
 	struct message *m = append(place, value);
@@ -201,8 +201,8 @@ static struct message *insert(int place, int number, uint64_t value)
 	return m;
 }
 
-/* Writes what comes after message `number`, whose release sequence it continues
- * if `before` is not NULL. */
+/* Inserts a write after message `number`, continuing its release sequence if `before` is
+ * not NULL. */
 static void write_after(int thread, uint64_t *word, int number, uint64_t value, int order,
 			const view *before)
 {
@@ -254,8 +254,8 @@ void views_leave_alone(void)
 	int t;
 
 	views.alone = 1;
-	/* What was written after the fork began was copied or not, whatever orders
-	 * there were between it and the rest. */
+	/* Each write since the beginning of the fork may or may not be in the child,
+	 * whatever the orders between them. */
 	for (i = 0; i < views.count; i++)
 		views.messages[i].view = (view){0};
 	views.full = (view){0};
@@ -329,13 +329,13 @@ void views_interrupt(int thread)
 	join(&views.threads[thread].due, &views.full);
 }
 
-/* Numbers count from the oldest write that is left. */
+/* Numbers then count from the oldest remaining write. */
 static void renumber(view *v, const view *base)
 {
 	*v = (*v - *base) & (view)(*v > *base);
 }
 
-/* For each place, the oldest write that some thread may read, or as old as may be. */
+/* For each place, the oldest write that some thread may still read, within STALEST. */
 static void find_oldest(unsigned alive, view *oldest)
 {
 	uint8_t numbers[MAX_PLACES] = {0};
@@ -368,7 +368,7 @@ static bool is_zero(const view *v)
 	return memcmp(v, &zero, sizeof(zero)) == 0;
 }
 
-/* Forgets writes that are older than base says. */
+/* Drops the writes older than base. */
 static void forget(const view *base)
 {
 	uint8_t numbers[MAX_PLACES] = {0};
@@ -379,7 +379,7 @@ static void forget(const view *base)
 		uint8_t first = ((const uint8_t *)base)[m->place];
 
 		if (numbers[m->place] == first)
-			m->joined = 0; /* to nothing that is left */
+			m->joined = 0; /* the write that it updated was dropped */
 		if (numbers[m->place]++ >= first)
 			views.messages[kept++] = *m;
 	}
@@ -387,7 +387,7 @@ static void forget(const view *base)
 	for_all_views(renumber, base);
 }
 
-/* Forgets messages that say no more than that they are a word's only one. */
+/* Drops messages that are their word's only one and carry no view. */
 static void forget_bare(void)
 {
 	uint8_t numbers[MAX_PLACES] = {0};
@@ -429,8 +429,8 @@ uint64_t views_hash(uint64_t seed)
 	uint64_t sum = seed;
 	uint32_t i;
 
-	/* By place and number: in which order different words were written is
-	 * nothing that anybody can see. */
+	/* By place and number: the order between writes of different words is not
+	 * observable. */
 	for (i = 0; i < views.count; i++) {
 		const struct message *m = &views.messages[i];
 

@@ -17,7 +17,8 @@ static uint64_t *new_slots(uint64_t n)
 
 	if (p == MAP_FAILED)
 		return NULL;
-	madvise(p, n * sizeof(*p), MADV_HUGEPAGE); /* a probe is one miss, not two */
+	madvise(p, n * sizeof(*p), MADV_HUGEPAGE); /* huge pages: a probe is one cache
+						    * miss, without a TLB miss */
 	return p;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A set of 64-bit fingerprints. Two states with the same one are taken for the
- * same: with n states that has a chance of about n*n / 2^65 to happen at all,
- * one in 40,000 for thirty million.
+ * A set of 64-bit fingerprints. States with equal fingerprints are assumed equal: for n
+ * states the probability of any collision is about n*n / 2^65, 1 in 40,000 for thirty
+ * million.
  */
 #ifndef CORES_VISITED_H
 #define CORES_VISITED_H
@@ -10,10 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Empties the set, and gives its memory back. */
+/* Clears the set and frees its memory. */
 void visited_clear(void);
 
-/* Adds a fingerprint. Sets *is_new; returns false if there is no memory left. */
+/* Adds a fingerprint and sets *is_new; returns false if there is no memory. */
 bool visited_add(uint64_t fingerprint, bool *is_new);
 uint64_t visited_count(void);
 

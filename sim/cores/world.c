@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The seam as the checked program sees it: what a thread asks for is left in
- * its task, and the machine decides when it gets an answer. Loads of words that
- * no other thread writes are answered at once (M5 of machine.c).
+ * The seam as the checked program sees it: a thread leaves its request in its task and
+ * yields; the machine decides when it gets the result. Loads of words that no other
+ * thread writes return at once (M5 of machine.c).
  *
- * This file runs on fibers whose stacks are copied: it must not be sanitized.
+ * This file runs on fibers whose stacks are copied: it must not be instrumented by
+ * sanitizers.
  */
 #include "world.h"
 
@@ -19,20 +20,20 @@ enum { STACK_SIZE = 64 << 10, ARENA_SIZE = 64 << 10, SHARED = CORES_MAX_THREADS 
 char machine_message[256];
 
 static const struct cores_program *program;
-static int current = -1; /* thread that runs; -1: the engine itself */
-static int prepared;	 /* thread whose first uses are played before the start */
-static uint64_t answer;	 /* to the request of the thread that is resumed */
-static bool interrupt;	 /* instead of an answer */
+static int current = -1; /* running thread; -1: the engine itself */
+static int prepared;	 /* thread whose `prepare` runs before the start */
+static uint64_t answer;	 /* result for the thread that is resumed */
+static bool interrupt;	 /* instead of a result */
 
 static struct sim_fiber *fibers[CORES_MAX_THREADS];
 static void *storage[CORES_MAX_THREADS];
-/* One arena for each thread, and one for what is there before. */
+/* One arena for each thread, and one for set_up. */
 static char arenas[CORES_MAX_THREADS + 1][ARENA_SIZE] __attribute__((aligned(128)));
 static char *shared_arena;
 
-static unsigned touched; /* stacks that somebody else wrote to; a set */
+static unsigned touched; /* set of stacks that other threads wrote to */
 
-/* The thread whose stack this is on; -1: none. */
+/* The thread whose stack contains p; -1: none. */
 static int owner_of(const void *p)
 {
 	size_t size;
@@ -58,7 +59,7 @@ unsigned machine_touched(void)
 	return set;
 }
 
-/* About to write to the stack of a thread that does not run. */
+/* Before a write to the stack of a suspended thread. */
 static void touch(int owner, const void *p)
 {
 	size_t size;
@@ -84,8 +85,8 @@ void world_write(uint64_t *word, uint64_t value)
 			   MAX_TRACKED);
 }
 
-/* What calls have left on the stack, and later frames leave as it is, would make states
- * differ that are the same. */
+/* Clears the stack below: leftovers of returned calls would become part of later frames
+ * and make equal states differ. */
 static __attribute__((noinline)) void sweep(void)
 {
 	uint64_t below[64];
@@ -99,8 +100,8 @@ static __attribute__((noinline)) void yield(void)
 	sim_fiber_yield(fibers[current]);
 }
 
-/* Waits for the answer to the request that the running thread has left in its task,
- * and not on its stack, for the same reason. */
+/* Waits for the result of the request in the running thread's task. The request is not on
+ * the stack, for the same reason. */
 static __attribute__((noinline)) uint64_t await_answer(void)
 {
 	sweep();
@@ -157,7 +158,7 @@ void cores_fail(enum verdict verdict, const char *format, ...)
 			ask((struct request){.kind = REQUEST_NONE});
 }
 
-/* Mutants follow pointers that lead nowhere. */
+/* Mutants dereference wild pointers. */
 static void somewhere(const void *p)
 {
 	if ((uintptr_t)p < 1 << 16)
@@ -291,7 +292,7 @@ static bool whole_sequence(void)
 	return current < 0 || machine.tasks[current].whole;
 }
 
-/* All of it is assembly, which binds the compiler as light fences do. */
+/* A sequence is assembly, which restrains the compiler as light fences do. */
 static bool store_in_sequence(uint64_t *p, uint64_t value, int order, bool last,
 			      const void *site)
 {
@@ -329,8 +330,8 @@ static uint64_t await(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t
 }
 
 /*
- * The futex. The kernel orders sleepers and wakers of one word by a lock of its own;
- * here it is a word beside that one, with a bit for each thread that sleeps there.
+ * The futex. The kernel orders sleepers and wakers of a word by the lock of its hash
+ * bucket; here that is a shadow word with a bit for each thread that sleeps.
  */
 enum { MAX_BEDS = 64 };
 
@@ -427,14 +428,14 @@ void *cores_allocate(size_t size, size_t alignment)
 	if (*next > arenas[arena] + ARENA_SIZE) {
 		cores_fail(VERDICT_ASSERTION, "more than %d bytes are allocated",
 			   ARENA_SIZE);
-		return arenas[arena]; /* of a program that has failed already */
+		return arenas[arena]; /* the program has failed already */
 	}
 	return block;
 }
 
 static void release(void *p, const void *site)
 {
-	(void)p, (void)site; /* and never given out again */
+	(void)p, (void)site; /* memory is never reused */
 }
 
 static uint64_t serial(void)
