@@ -8,7 +8,7 @@
 
 enum { CELLS_MAX = 1024, NAME_SIZE = 32 };
 
-/* What threads do. */
+/* Workloads of the claims. */
 static const struct load {
 	const char *name;
 	enum workload workload;
@@ -46,14 +46,14 @@ const struct claim claims[] = {
 
 const size_t claims_count = sizeof(claims) / sizeof(claims[0]);
 
-/* What has to be simulated once, however many claims are about it. */
+/* A simulation, shared by all claims about it. */
 struct cell {
 	const char *machine;
 	const struct load *load;
 	char lock[NAME_SIZE];
 	unsigned threads;
 	enum thread_homes homes;
-	struct workload_result result; /* median rate; means */
+	struct workload_result result; /* median rate, mean counts */
 };
 
 struct table {
@@ -70,7 +70,8 @@ static const struct load *find_load(const char *name)
 	return &loads[i];
 }
 
-/* The cell's result; the first time the cell is noted down, to be simulated. */
+/* The result of a claim's simulation. The first pass only adds the simulation to the
+ * table. */
 static const struct workload_result *look_up(struct table *table,
 					     const struct claim *claim, const char *lock,
 					     unsigned threads, enum thread_homes homes)
@@ -105,7 +106,7 @@ static double rate(struct table *table, const struct claim *claim, const char *l
 	return look_up(table, claim, lock, threads, THREADS_AT_HOME)->ops_per_s;
 }
 
-/* The least or the greatest ratio to any of the others, with any number of threads. */
+/* The least or the greatest ratio to any of the other locks, over all thread counts. */
 static double against_others(struct table *table, const struct claim *claim, bool least)
 {
 	double worst = least ? INFINITY : 0;
@@ -215,7 +216,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Median rate and mean counts of a cell's runs. */
+/* Median rate and mean counts of the runs. */
 static struct workload_result sum_up(const struct workload_result *runs, unsigned count)
 {
 	struct workload_result sum = {0};
@@ -248,14 +249,14 @@ static struct workload_setup setup_of(const struct cell *cell, const struct mach
 		.ncs = cell->load->ncs,
 		.private_data = cell->load->private_data,
 		.explicit_face = cell->load->explicit_face,
-		/* A step of the leader is twenty episodes; there is one at least. */
+		/* A step of the leader is twenty episodes; there is at least one. */
 		.episodes = cell->load->workload == WORKLOAD_MULTIWAIT
 				    ? (episodes + 19) / 20
 				    : episodes,
 	};
 }
 
-/* The longest come first, so that the processes end together. */
+/* Longest first, so that the processes finish together. */
 static int by_threads(const void *a, const void *b)
 {
 	const struct cell *x = a, *y = b;
@@ -302,7 +303,7 @@ void claims_run(struct claim_result results[], claims_machine *load, void *argum
 	}
 	for (i = 0; i < claims_count; i++)
 		if (!results[i].left_out)
-			evaluate(table, &claims[i]); /* notes down what it needs */
+			evaluate(table, &claims[i]); /* adds the simulations it needs */
 	simulate(table, load, argument, runs, episodes, jobs);
 	for (i = 0; i < claims_count; i++) {
 		if (results[i].left_out)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the papers publish and a simulation can express: a row of claims.def each,
- * simulated and compared.
+ * Published results of the papers that a simulation can reproduce: one row of claims.def
+ * each, simulated and compared.
  */
 #ifndef SIM_COHERENCE_CLAIMS_H
 #define SIM_COHERENCE_CLAIMS_H
@@ -9,18 +9,18 @@
 #include <sim/coherence/workload.h>
 
 enum claim_kind {
-	CLAIM_LEAST,   /* the subject's rate, times that of any of the others, at least */
-	CLAIM_MOST,    /* ... at most */
-	CLAIM_RATIO,   /* ... about */
-	CLAIM_RISES,   /* the last number's rate, times the first's, at least */
-	CLAIM_FALLS,   /* any number's rate, times the one before, at most */
-	CLAIM_MISSES,  /* misses in an episode, about */
-	CLAIM_NO_MORE, /* ... at most */
-	CLAIM_REMOTE,  /* misses settled by a home on another node, at most */
-	CLAIM_MISSES_RATIO, /* misses of the last number, times the first's, about */
-	CLAIM_FEWER,	    /* misses, times those of the other, at most */
-	CLAIM_RATE,	    /* million episodes a second, about */
-	CLAIM_HOME, /* the rate with wait elements at home, times elsewhere, at least */
+	CLAIM_LEAST,	    /* rate of the subject / of every other lock, at least */
+	CLAIM_MOST,	    /* ... at most */
+	CLAIM_RATIO,	    /* ... about */
+	CLAIM_RISES,	    /* rate with the last thread count / the first, at least */
+	CLAIM_FALLS,	    /* rate with any thread count / the one before, at most */
+	CLAIM_MISSES,	    /* misses per episode, about */
+	CLAIM_NO_MORE,	    /* ... at most */
+	CLAIM_REMOTE,	    /* remote misses per episode, at most */
+	CLAIM_MISSES_RATIO, /* misses with the last thread count / the first, about */
+	CLAIM_FEWER,	    /* misses / those of the other lock, at most */
+	CLAIM_RATE,	    /* million episodes per second, about */
+	CLAIM_HOME, /* rate with local wait elements / with remote ones, at least */
 };
 
 enum { CLAIM_THREADS = 10 };
@@ -30,25 +30,26 @@ struct claim {
 	const char *machine;
 	const char *load; /* a name in claims.c */
 	enum claim_kind kind;
-	const char *subject, *others; /* locks, with commas between; NULL */
+	const char *subject, *others; /* lock names, comma-separated; or NULL */
 	unsigned threads[CLAIM_THREADS];
-	double expected, tolerance; /* a fraction of it; of counts, the count itself */
-	const char *reason;	    /* why it is known not to hold, or NULL */
+	double expected, tolerance; /* relative; absolute for counts */
+	const char *reason;	    /* why it is known to fail, or NULL */
 };
 
 struct claim_result {
 	double simulated; /* the worst, if there are several */
 	bool holds;
-	bool left_out; /* set by the caller: it is not to be simulated */
+	bool left_out; /* set by the caller: do not simulate it */
 };
 
 extern const struct claim claims[];
 extern const size_t claims_count;
 
-/* Loads the machine of a claim, maybe not as it is in its file. */
+/* Loads the machine of a claim, possibly modified. */
 typedef void claims_machine(const char *name, struct machine *m, void *argument);
 
-/* Simulates all that are not left out, `runs` seeds each, in `jobs` processes. */
+/* Simulates all claims that are not left out, with `runs` seeds each, in `jobs`
+ * processes. */
 void claims_run(struct claim_result results[], claims_machine *load, void *argument,
 		unsigned runs, uint64_t episodes, unsigned jobs);
 

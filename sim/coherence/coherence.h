@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A simulation, and what its rooms know of each other:
+ * A simulation, and the interfaces between its files:
  *
- *   engine.c      from open to close: threads, events, results
- *   events.c      what happens when
- *   lines.c       lines, their homes, and simulated memory
- *   protocol.c    how a miss travels
- *   waiters.c     who polls a line, and what that costs
+ *   engine.c      open to close: threads, events, results
+ *   events.c      the event queue
+ *   lines.c       cache lines, their home nodes, simulated memory
+ *   protocol.c    the path of a miss
+ *   waiters.c     threads that poll a line, and what that costs
  *   sleep.c       threads that sleep
  *   cpu.c         a thread's CPU and its store buffer
- *   operations.c  what the threads call
+ *   operations.c  the operations that threads call
+ *   foresee.c     speculative requests for the lines of later accesses
  *
- * There may be several simulations in a process. One at a time has its turn.
+ * There may be several simulations in a process. One at a time runs.
  */
 #ifndef SIM_COHERENCE_COHERENCE_H
 #define SIM_COHERENCE_COHERENCE_H
@@ -29,23 +30,23 @@ enum {
 	TRAIL = 32,
 };
 
-#define ARENA_SIZE ((size_t)64 << 20) /* of address space, for each node */
+#define ARENA_SIZE ((size_t)64 << 20) /* of address space, per node */
 
-/* A cache is known by the number of its core, and a CPU by its thread's. */
+/* A cache has the number of its core, a CPU that of its thread. */
 struct line {
 	uint64_t key;	     /* address / line size */
-	uint32_t number;     /* where it is in the slabs */
-	uint16_t home;	     /* node */
-	uint16_t way;	     /* of the transaction that is served */
-	int16_t owner;	     /* cache in state M, E or O; in F, if it is not exclusive */
-	bool exclusive;	     /* it is M or E: nobody else has a copy */
-	bool written;	     /* by whoever has it alone, since it came */
-	bool known;	     /* home has data: a cache held it once */
-	bool busy;	     /* a transaction is between two states */
+	uint32_t number;     /* index in the slabs */
+	uint16_t home;	     /* home node */
+	uint16_t way;	     /* latency factor of the current transaction, of WAY */
+	int16_t owner;	     /* cache in state M, E or O; F if not exclusive */
+	bool exclusive;	     /* M or E: no other cache has a copy */
+	bool written;	     /* by its exclusive owner, since it arrived there */
+	bool known;	     /* the home has the data: some cache held it once */
+	bool busy;	     /* a transaction is in progress */
 	bool scheduled;	     /* an event will serve the queue */
-	int16_t first, last; /* requests */
+	int16_t first, last; /* queue of requests */
 	uint16_t waiters;
-	uint16_t bypassed; /* how often the first request was */
+	uint16_t bypassed; /* how often the first request was bypassed */
 	uint64_t free_at;
 	uint64_t copies[WORDS];	 /* caches */
 	uint64_t polling[WORDS]; /* CPUs */
@@ -53,8 +54,8 @@ struct line {
 
 /*
  * A transaction. A CPU has one that it waits for; some for the oldest stores in its
- * buffer, DRAIN + the store's place modulo MACHINE_MAX_FETCHES; some for plain loads; and
- * one for the line beside another that missed. Each has a number.
+ * buffer, DRAIN + the store's index modulo MACHINE_MAX_FETCHES; some for plain loads; and
+ * one for the adjacent line of a miss. Each has a number.
  */
 enum {
 	ACCESS,
@@ -62,7 +63,7 @@ enum {
 	LOAD = DRAIN + MACHINE_MAX_FETCHES,
 	ADJACENT = LOAD + MACHINE_MAX_LOADS,
 	FORESEEN,
-	REQUESTS = 32 /* a power of 2, for numbers are taken apart all the time */
+	REQUESTS = 32 /* a power of 2: numbers are often split into CPU and request */
 };
 _Static_assert((int)FORESEEN + (int)MACHINE_MAX_FORESEEN <= (int)REQUESTS &&
 		       MACHINE_MAX_CPUS * REQUESTS - 1 <= INT16_MAX,
@@ -73,24 +74,24 @@ struct request {
 	const uint64_t *word;
 	uint64_t arrival; /* at the home */
 	int16_t next;	  /* in the line's queue */
-	uint16_t way;	  /* its messages take way / WAY of the time */
+	uint16_t way;	  /* latency factor: messages take way / WAY of the time */
 	bool write, in_cluster;
 };
 
 struct store {
 	struct line *line;
-	uint64_t *word; /* NULL if it is in memory already: a plain one */
+	uint64_t *word; /* NULL: a plain store, which is already in memory */
 	uint64_t value;
-	bool asked; /* a request for its line is under way */
+	bool asked; /* the request for its line is sent */
 };
 
-/* An access that was made. */
+/* A past access. */
 struct step {
 	const void *site;
 	struct line *line;
 	bool write;
-	bool pointed; /* the value of the one before was its address */
-	bool waited;  /* a wait, and it took a while */
+	bool pointed; /* its address was the value of the access before */
+	bool waited;  /* a wait that did not end at once */
 };
 
 struct cpu {
@@ -103,32 +104,33 @@ struct cpu {
 	uint16_t number, cache, cluster, node;
 	bool finished;
 
-	/* The wait. */
+	/* The current wait. */
 	struct line *line;
 	const uint64_t *word;
 	bool waiting;
-	bool asked; /* its copy is lost; a request or a look is under way */
+	bool asked; /* lost its copy; a request or a poll is pending */
 	enum sim_await kind;
 	uint64_t until, to, deadline;
 	uint64_t data_at; /* when the last copy arrived */
 
-	uint64_t value; /* what a read found */
+	uint64_t value; /* value that a read returned */
 	unsigned oldest, stores;
-	bool draining;	     /* waits for the buffer to be empty */
+	bool draining;	     /* waits for an empty buffer */
 	bool loading;	     /* waits for all loads */
-	bool prefetching;    /* ADJACENT is under way */
-	unsigned char loads; /* LOAD + i is under way: bit i */
-	uint64_t work;	     /* to be done when they are */
+	bool prefetching;    /* ADJACENT is pending */
+	unsigned char loads; /* bit i: LOAD + i is pending */
+	uint64_t work;	     /* done after the loads */
 	unsigned steps;
-	uint16_t foreseen; /* FORESEEN + i is under way: bit i */
+	uint16_t foreseen; /* bit i: FORESEEN + i is pending */
 	int expected;	   /* the one of these that it waits for, or NOBODY */
 
-	/* The sleep. */
+	/* The current sleep. */
 	const uint64_t *sleeps_on;
 	uint64_t sleep_ends;
 	bool woken;
 
-	/* Last, so that the rest is on few lines: hundreds of these are gone through. */
+	/* Last, so that the fields above share few cache lines: the simulator walks
+	 * hundreds of these structures. */
 	struct request requests[REQUESTS];
 	struct store buffer[BUFFER];
 	struct step trail[TRAIL];
@@ -149,7 +151,7 @@ enum event_kind {
 
 struct event {
 	uint64_t time;
-	uint32_t order; /* of creation, for events at the same time */
+	uint32_t order; /* creation order, for events at the same time */
 	uint32_t what;	/* kind << 24 | request, CPU or line */
 };
 
@@ -161,16 +163,16 @@ struct page {
 struct coherence {
 	struct coherence_setup setup;
 	struct machine m;
-	uint64_t near, far, inside; /* one leg of a journey */
-	uint64_t poll;		    /* from one look of a waiter to the next */
+	uint64_t near, far, inside; /* latency of one message */
+	uint64_t poll;		    /* from one poll of a waiter to the next */
 	unsigned fetches;
-	uint64_t home_free[MACHINE_MAX_SOCKETS]; /* when a home takes the next request */
+	uint64_t home_free[MACHINE_MAX_SOCKETS]; /* when each home is free again */
 	unsigned line_bits, caches, words;
 	uint64_t now, random;
 	bool stopped;
 	struct cpu *running;
-	const struct sim_engine *engine; /* and the locks' runtime, while it is */
-	void *runtime;			 /* not this simulation's turn */
+	const struct sim_engine *engine; /* these two: saved while */
+	void *runtime;			 /* another simulation runs */
 	struct coherence_counts counts;
 
 	struct event *events;
@@ -184,7 +186,7 @@ struct coherence {
 	struct line *slabs[MAX_SLABS];
 	struct page *pages; /* hash of pages */
 	size_t page_table, page_count;
-	char *arena[MACHINE_MAX_SOCKETS + 1]; /* the last one is nobody's */
+	char *arena[MACHINE_MAX_SOCKETS + 1]; /* the last one belongs to no node */
 	size_t used[MACHINE_MAX_SOCKETS + 1];
 
 	struct cpu cpus[MACHINE_MAX_CPUS];
@@ -196,11 +198,11 @@ struct coherence {
 	uint64_t cluster_caches[MACHINE_MAX_CPUS][WORDS];
 };
 
-/* The simulation whose turn it is: threads run, and call, in this one. */
+/* The simulation that runs: threads and their calls belong to it. */
 extern struct coherence *coherence_current;
 extern const struct sim_engine coherence_engine;
 
-/* The node of what belongs to a thread. */
+/* The node of a thread's own storage. */
 unsigned storage_node(const struct coherence *c, const struct cpu *cpu);
 
 void coherence_fatal(const char *sentence) __attribute__((noreturn));
@@ -234,11 +236,11 @@ static inline void set_drop(uint64_t *set, unsigned i)
 /* events.c */
 
 void event_add(struct coherence *c, uint64_t time, enum event_kind kind, uint32_t which);
-/* For waits on a hint, which all end after the same time. */
+/* For waits on a hint, which all have the same timeout. */
 void event_add_deadline(struct coherence *c, uint64_t time, uint32_t which);
 struct event event_take(struct coherence *c);
 
-/* When the next thing happens. */
+/* The time of the next event. */
 static inline uint64_t event_next_time(const struct coherence *c)
 {
 	uint64_t time = c->count != 0 ? c->events[0].time : UINT64_MAX;
@@ -250,9 +252,9 @@ static inline uint64_t event_next_time(const struct coherence *c)
 
 /* lines.c */
 
-/* The line of an address; if nobody has asked for it before, `toucher` has its home. */
+/* The line of an address; at its first use, `toucher` determines its home. */
 struct line *line_find(struct coherence *c, const void *p, unsigned toucher);
-/* The other line of its pair, or NULL if nobody ever asked for it. */
+/* The adjacent line of its pair, or NULL if it was never used. */
 struct line *line_beside(struct coherence *c, const struct line *line);
 void *arena_allocate(struct coherence *c, unsigned arena, size_t size, size_t alignment);
 
@@ -263,7 +265,7 @@ static inline bool line_usable(const struct line *line, unsigned cache, bool wri
 	return set_has(line->copies, cache);
 }
 
-/* How long a message of such a transaction takes. */
+/* The latency of a message of such a transaction. */
 static inline uint64_t line_leg(const struct coherence *c, unsigned way, unsigned from,
 				unsigned to, bool in_cluster)
 {
@@ -291,11 +293,11 @@ struct request *request_fill(struct coherence *c, struct cpu *cpu, unsigned whic
 void request_queue(struct coherence *c, unsigned number);
 /* Sends the request of a waiter that notices at `time` that it lost the line. */
 void request_again(struct coherence *c, struct cpu *cpu, uint64_t time);
-/* Serves a queue as far as nothing else happens in between. */
+/* Serves a line's queue until another event must come first. */
 void protocol_serve(struct coherence *c, struct line *line);
-/* A forwarded request reaches the cache that has the line alone. */
+/* A forwarded request reaches the exclusive owner. */
 void protocol_reach_owner(struct coherence *c, unsigned number);
-/* A request to write is granted: its cache has the line alone. */
+/* A write request is granted: its cache has the line exclusively. */
 void protocol_grant(struct coherence *c, unsigned number);
 
 /* waiters.c */
@@ -320,59 +322,61 @@ static inline bool satisfied(const struct cpu *cpu, uint64_t value)
 	return value != cpu->until;
 }
 
-/* A whole cache loses its copy, or the right to write to it. */
+/* A cache loses its copy, or the right to write it. */
 void waiters_lose_cache(struct coherence *c, struct line *line, unsigned cache,
 			bool only_rmw);
 /* All waiters outside `cache` lose their copies. */
 void waiters_lose_others(struct coherence *c, struct line *line, unsigned cache,
 			 bool in_cluster);
-/* The cache of `reader` gets a copy at `done`; it is what it asked for as a waiter, or not. */
+/* The cache of `reader` gets a copy at `done`; `asked`: the reader requested it as a
+ * waiter. */
 void waiters_arrive(struct coherence *c, struct line *line, const struct cpu *reader,
 		    bool asked, uint64_t done);
-/* A thread of this cache wrote, or can: its siblings see what is there soon. */
+/* A thread of this cache wrote the line, or can: its SMT siblings will see the value
+ * soon. */
 void waiters_wrote(struct coherence *c, struct line *line, const struct cpu *writer);
-/* A waiter has the line before it and sees `value`; true if its wait is over. */
+/* A waiter polls its line and reads `value`; returns whether its wait ends. */
 bool waiter_looks(struct coherence *c, struct cpu *cpu, uint64_t value);
 void waiter_end(struct cpu *cpu, uint64_t value);
 
 /* sleep.c */
 
-/* Sleeps as sim_engine's sleep_for. */
+/* Implements sim_engine.sleep_for. */
 bool sleep_for(const uint64_t *p, uint64_t expected, uint64_t ns);
 void sleep_wake(const uint64_t *p);
-/* A sleep that nobody ended is over. */
+/* A sleep times out. */
 void sleep_over(struct coherence *c, struct cpu *cpu);
 
 /* foresee.c */
 
-/* The thread is about to make this access. */
+/* Records an access that the thread is about to make. */
 void foresee_note(struct coherence *c, struct cpu *cpu, const void *site,
 		  struct line *line, bool write);
-/* It had to wait for the value it wanted. */
+/* Records that the last access had to wait for its value. */
 void foresee_waited(struct cpu *cpu);
-/* The access misses: asks for the lines of those that are likely to follow. */
+/* The access misses: requests the lines of the accesses likely to follow. */
 void foresee(struct coherence *c, struct cpu *cpu);
-/* The request for this line that was sent so, or NOBODY. */
+/* The pending speculative request for this line, or NOBODY. */
 int foresee_request(const struct cpu *cpu, const struct line *line);
-/* It is answered. Returns whether its thread goes on. */
+/* A speculative request completes. Returns whether its thread continues. */
 bool foresee_arrived(struct coherence *c, struct cpu *cpu, unsigned which);
 
 /* cpu.c */
 
-/* Lets the oldest stores take effect as far as their lines are there, and asks for
- * the lines of the next few. */
+/* Performs the oldest stores whose lines are present, and requests the lines of the next
+ * ones. */
 void cpu_drain(struct coherence *c, struct cpu *cpu);
 /* Whether a plain load is fetching this line. */
 bool cpu_loads(const struct cpu *cpu, const struct line *line);
-/* These return whether its thread goes on. One of its requests to write is granted: */
+/* These return whether the CPU's thread continues. A write request is granted: */
 bool cpu_granted(struct coherence *c, unsigned number);
-/* A line for a plain load, or the line beside another, is there: */
+/* The line of a plain load, or an adjacent line, arrives: */
 bool cpu_loaded(struct coherence *c, unsigned number);
-/* The work that was put off is done: */
+/* The deferred work is done: */
 bool cpu_worked(struct coherence *c, struct cpu *cpu);
-/* A waiter looks at a line that its own cache had a moment ago: */
+/* A waiter polls a line that its own cache has: */
 bool cpu_look(struct coherence *c, struct cpu *cpu);
-/* The time of a wait on a hint is over: */
+/* A wait on a hint times out: */
 bool cpu_give_up(struct coherence *c, struct cpu *cpu);
 
 #endif /* SIM_COHERENCE_COHERENCE_H */

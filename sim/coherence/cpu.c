@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stores do not wait for their line: they queue in the CPU's store buffer, take
- * effect one after the other as each gets its line, and are seen by the CPU's
- * own loads meanwhile. A read-modify-write, and a sequentially consistent store,
- * waits until the buffer is empty.
+ * Stores do not wait for their line: they queue in the CPU's store buffer, take effect in
+ * order as each gets its line, and are forwarded to the CPU's own loads meanwhile. A
+ * read-modify-write, and a sequentially consistent store, waits until the buffer is
+ * empty.
  *
- * Nor do plain loads, if the machine says so, until what follows needs them: work,
- * a read-modify-write, a fence, or a store that is to take effect.
+ * If the machine is out of order, plain loads do not wait either, until something needs
+ * them: work, a read-modify-write, a fence, or a store that is to take effect.
  */
 #include "coherence.h"
 
-/* A waiter polls by read-modify-write, on a line that it has alone. */
+/* A waiter polls by read-modify-write on a line that it has exclusively. */
 static bool poll_by_rmw(struct coherence *c, struct cpu *cpu)
 {
 	uint64_t *word = (uint64_t *)cpu->word;
@@ -25,7 +25,7 @@ static bool poll_by_rmw(struct coherence *c, struct cpu *cpu)
 	return true;
 }
 
-/* Whether an older store than the i-th has asked for the same line. */
+/* Whether a store older than the i-th has requested the same line. */
 static bool asked_before(const struct cpu *cpu, unsigned i)
 {
 	const struct line *line = cpu->buffer[(cpu->oldest + i) % BUFFER].line;
@@ -49,16 +49,12 @@ bool cpu_loads(const struct cpu *cpu, const struct line *line)
 	return false;
 }
 
-/*
- * Lets the oldest stores take effect as far as their lines are there, and asks
- * for the lines of the next few.
- */
 void cpu_drain(struct coherence *c, struct cpu *cpu)
 {
 	bool held = cpu->loads != 0 || cpu->work != 0;
 	unsigned i;
 
-	/* A store takes effect when all that is older is done. */
+	/* A store takes effect after everything older. */
 	if (held && !c->m.ahead)
 		return;
 	while (cpu->stores != 0 && !held) {
@@ -91,7 +87,7 @@ void cpu_drain(struct coherence *c, struct cpu *cpu)
 	}
 }
 
-/* The line of a store in the buffer is there. */
+/* The line of a buffered store has arrived. */
 static void store_granted(struct coherence *c, struct cpu *cpu, unsigned which)
 {
 	unsigned i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From open to close. */
+/* Open, run and close a simulation. */
 #include "coherence.h"
 
 #include <sim/fiber.h>
@@ -14,7 +14,7 @@ enum { STACK_SIZE = 64 << 10 };
 
 struct coherence *coherence_current;
 
-/* Fibers outlive a simulation: making one maps memory. */
+/* Fibers are reused between simulations, because creating one maps memory. */
 static struct sim_fiber *spares[MACHINE_MAX_CPUS];
 static unsigned spare_count;
 
@@ -33,7 +33,7 @@ void *coherence_get(size_t size)
 	return p;
 }
 
-/* Puts away what all simulations share: the engine, and the locks' runtime. */
+/* Saves the state that all simulations share: the engine and the locks' runtime. */
 static void leave(struct coherence *c)
 {
 	if (c->runtime == NULL)
@@ -43,7 +43,7 @@ static void leave(struct coherence *c)
 	coherence_current = NULL;
 }
 
-/* Begins the turn of a simulation, where it was left. */
+/* Switches to a simulation and restores its state. */
 static void enter(struct coherence *c)
 {
 	if (coherence_current == c)
@@ -59,8 +59,8 @@ static void enter(struct coherence *c)
 		sim_runtime_load(c->runtime);
 }
 
-/* Threads are resumed from here alone: where fibers switch, the CPU that we run on
- * foresees no return, and each call in between would cost a wrong guess. */
+/* Threads are resumed from this function alone. A fiber switch defeats the host CPU's
+ * return predictor, and each call in between would cost a misprediction. */
 static void handle(struct coherence *c, struct event event)
 {
 	uint32_t which = event.what & 0xFFFFFF;
@@ -125,7 +125,7 @@ bool coherence_run(struct coherence *c)
 		handle(c, event_take(c));
 		if (events % 4096 == 0 && c->setup.stop != NULL) {
 			c->stopped |= c->setup.stop();
-			enter(c); /* it may have run another */
+			enter(c); /* the thread may have run another simulation */
 		}
 	}
 	for (i = 0; i < c->setup.threads && !c->stopped; i++)

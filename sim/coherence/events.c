@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What happens when: a heap with four children to a node, for shallowness. */
+/* The event queue: a heap with four children per node, which keeps it shallow. */
 #include "coherence.h"
 
 #include <stdlib.h>
@@ -55,9 +55,9 @@ static struct event pop(struct coherence *c)
 }
 
 /*
- * Waits on a hint all end after the same time, so the events that end them come
- * in order by themselves. There is one for every waiter of some locks: in the
- * heap they would slow all others down.
+ * Waits on a hint all have the same timeout, so their events are created in order and
+ * need no heap. Some locks have one for every waiter: in the heap they would slow down
+ * all other events.
  */
 void event_add_deadline(struct coherence *c, uint64_t time, uint32_t which)
 {

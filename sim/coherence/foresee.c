@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A CPU does not stop at a read-modify-write or a load that misses: it guesses how the
- * code goes on, and asks for the lines of what follows. What it asked for takes effect in
- * its turn, if the line is still there.
+ * A CPU does not stop at a read-modify-write or a load that misses: it predicts branches
+ * and requests the lines of later accesses. These still take effect in order, if the line
+ * is still there.
  *
- * Our threads cannot be asked what they will do. But they are in a loop, so they are
- * taken to do what they did after the same access the last time: a guess that goes
- * wrong where the CPU's does, when a branch goes another way. What the CPU cannot guess is
- * the value that it waits for. So an access to where such a value points is left out, and
- * after a wait nothing was foreseen: its loop ended when none expected it.
+ * The simulator cannot ask its threads for their next accesses. But they run in loops, so
+ * each is predicted to do what it did after the same access the last time; this goes
+ * wrong where a branch predictor does. A CPU cannot predict the value that it waits for:
+ * an access to the address that such a value gives is left out, and so is everything
+ * after a wait, whose end the CPU mispredicts.
  */
 #include "coherence.h"
 
@@ -35,7 +35,7 @@ void foresee_waited(struct cpu *cpu)
 	step_at(cpu, cpu->steps - 1)->waited = true;
 }
 
-/* The last step that was made from where the newest is; the newest itself, if none was. */
+/* The previous occurrence of the newest step; the newest itself if there is none. */
 static unsigned last_time(struct cpu *cpu)
 {
 	const struct step *now = step_at(cpu, cpu->steps - 1);

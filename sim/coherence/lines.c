@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines, their homes, and the memory that is simulated. */
+/* Cache lines, their home nodes, and simulated memory. */
 #include "coherence.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static uint16_t home_of_page(struct coherence *c, uint64_t address, unsigned tou
 	     c->pages[i].number != 0; i = (i + 1) & (c->page_table - 1))
 		if (c->pages[i].number == number)
 			return c->pages[i].home;
-	/* By order of appearance: addresses differ from run to run. */
+	/* By order of first use: addresses differ between runs. */
 	node = c->cpus[toucher].node;
 	if (c->setup.homes == HOMES_BY_ADDRESS)
 		node = (unsigned)c->page_count % c->m.sockets;

@@ -84,7 +84,7 @@ static bool set(struct machine *m, const struct key *key, const char *value)
 	return *(uint64_t *)field > 0 || (number == 0 && key->kind == EFFECT);
 }
 
-/* Cuts the blanks off both ends, in place. */
+/* Trims blanks at both ends, in place. */
 static char *trim(char *s)
 {
 	char *end;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What threads call, on their fibers. */
+/* The operations that threads call, on their fibers. */
 #include "coherence.h"
 
 #include <sim/fiber.h>
 
-#define NEVER ((uint64_t)1000 * 1000 * 1000) /* 1 ms: no wait is that long */
+#define NEVER ((uint64_t)1000 * 1000 * 1000) /* 1 ms: longer than any wait */
 #define HEAVY ((uint64_t)2 * 1000 * 1000)    /* 2 us: a membarrier call */
-#define CLOCK ((uint64_t)20 * 1000)	     /* 20 ns: a look at the clock */
+#define CLOCK ((uint64_t)20 * 1000)	     /* 20 ns: reading the clock */
 
-/* Lets everything happen that happens before this thread's next access. */
+/* Processes all events before this thread's next access. */
 static struct cpu *catch_up(struct coherence *c)
 {
 	struct cpu *cpu = c->running;
@@ -30,7 +30,7 @@ static void empty_buffer(struct cpu *cpu)
 	sim_fiber_yield(cpu->fiber);
 }
 
-/* Waits until all plain loads are done. */
+/* Waits until all plain loads are complete. */
 static void finish_loads(struct cpu *cpu)
 {
 	if (cpu->loads == 0 && cpu->work == 0)
@@ -39,7 +39,7 @@ static void finish_loads(struct cpu *cpu)
 	sim_fiber_yield(cpu->fiber);
 }
 
-/* The youngest store to this word, or to this line if word is NULL. */
+/* The youngest buffered store to this word, or to this line if word is NULL. */
 static const struct store *buffered(const struct cpu *cpu, const struct line *line,
 				    const uint64_t *word)
 {
@@ -54,7 +54,7 @@ static const struct store *buffered(const struct cpu *cpu, const struct line *li
 	return NULL;
 }
 
-/* A miss on `line` brings the other one of its pair, to be read. */
+/* A miss on `line` also fetches the adjacent line, for reading. */
 static void fetch_beside(struct coherence *c, struct cpu *cpu, const struct line *line)
 {
 	struct line *other;
@@ -70,7 +70,7 @@ static void fetch_beside(struct coherence *c, struct cpu *cpu, const struct line
 	event_add(c, r->arrival, ARRIVE, number_of(cpu, ADJACENT));
 }
 
-/* Waits for a line that was asked for before it was needed. */
+/* Waits for a line that was requested speculatively. */
 static void expect(struct cpu *cpu, const struct line *line)
 {
 	cpu->expected = foresee_request(cpu, line);
@@ -78,7 +78,7 @@ static void expect(struct cpu *cpu, const struct line *line)
 		sim_fiber_yield(cpu->fiber);
 }
 
-/* Notes down an access, if anybody wants to know. */
+/* Records an access, if the machine speculates. */
 static void note(struct coherence *c, struct cpu *cpu, const void *site,
 		 struct line *line, bool write)
 {
@@ -86,7 +86,7 @@ static void note(struct coherence *c, struct cpu *cpu, const void *site,
 		foresee_note(c, cpu, site, line, write);
 }
 
-/* Gets hold of the line; returns the value that a read finds there. */
+/* Gets the line into the cache; returns the value that a read finds. */
 static uint64_t reach(struct coherence *c, struct cpu *cpu, struct line *line,
 		      const uint64_t *word, bool write)
 {
@@ -94,7 +94,7 @@ static uint64_t reach(struct coherence *c, struct cpu *cpu, struct line *line,
 
 	if (cpu->loads != 0 && cpu_loads(cpu, line))
 		finish_loads(cpu);
-	/* A store is fetching the line already. */
+	/* A buffered store is already fetching the line. */
 	if (cpu->stores != 0 && buffered(cpu, line, NULL) != NULL)
 		empty_buffer(cpu);
 	if (cpu->foreseen != 0)
@@ -110,7 +110,7 @@ static uint64_t reach(struct coherence *c, struct cpu *cpu, struct line *line,
 	return cpu->value;
 }
 
-/* Reads something whose value nobody waits for at once. */
+/* A read whose value is not needed at once. */
 static void read_ahead(struct coherence *c, struct cpu *cpu, struct line *line,
 		       const uint64_t *word)
 {
@@ -151,7 +151,8 @@ static uint64_t coherence_load(const uint64_t *p, int order, const void *site)
 	return value;
 }
 
-/* Stores, or puts it off; a plain store has no word, it is in memory already. */
+/* Stores, or buffers the store; a plain store has no word, because it is already in
+ * memory. */
 static void post(struct coherence *c, struct cpu *cpu, struct line *line, uint64_t *word,
 		 uint64_t value)
 {
@@ -176,7 +177,7 @@ static void coherence_store(uint64_t *p, uint64_t value, int order, const void *
 	struct cpu *cpu;
 	struct line *line;
 
-	if (c->running == NULL) { /* setting up */
+	if (c->running == NULL) { /* during set-up */
 		*p = value;
 		return;
 	}
@@ -189,8 +190,8 @@ static void coherence_store(uint64_t *p, uint64_t value, int order, const void *
 }
 
 /*
- * Gets the line for the read-modify-write that follows at once. The line is
- * fetched while older stores drain; it can be lost again meanwhile.
+ * Gets the line exclusively for the read-modify-write that follows at once. The line is
+ * fetched while older stores drain, and can be lost again meanwhile.
  */
 static struct cpu *own(struct coherence *c, const uint64_t *p, const void *site)
 {
@@ -211,7 +212,7 @@ static struct cpu *own(struct coherence *c, const uint64_t *p, const void *site)
 	return cpu;
 }
 
-/* Puts the value there, or adds it; returns what was there before. */
+/* Stores the value, or adds it; returns the old value. */
 static uint64_t update(uint64_t *p, uint64_t value, bool sum, const void *site)
 {
 	struct coherence *c = coherence_current;
@@ -276,7 +277,7 @@ static uint64_t coherence_await(enum sim_await kind, uint64_t *p, uint64_t value
 	cpu->kind = kind;
 	cpu->until = value;
 	cpu->to = to;
-	/* A wait for what others make of our store begins with that store. */
+	/* A wait for the reaction to our own store begins when that store takes effect. */
 	if (cpu->stores != 0 &&
 	    buffered(cpu, line_find(c, p, cpu->number), NULL) != NULL) {
 		catch_up(c);
@@ -306,7 +307,7 @@ static uint64_t coherence_await(enum sim_await kind, uint64_t *p, uint64_t value
 	cpu->data_at = c->now;
 	set_add(cpu->line->polling, cpu->number);
 	cpu->line->waiters++;
-	/* What was read may have changed since: look again, soon. */
+	/* The value may have changed since it was read: poll again soon. */
 	if (!line_usable(cpu->line, cpu->cache, waits_by_rmw(cpu)) ||
 	    satisfied(cpu, *p)) {
 		cpu->asked = true;
@@ -323,7 +324,7 @@ static uint64_t coherence_await(enum sim_await kind, uint64_t *p, uint64_t value
 static bool coherence_sleep(const uint64_t *p, uint64_t expected, bool timed,
 			    const void *site)
 {
-	(void)timed, (void)site; /* with a clock, timed sleeps go elsewhere */
+	(void)timed, (void)site; /* with a clock, timed sleeps use sleep_for */
 	return sleep_for(p, expected, UINT64_MAX);
 }
 
@@ -356,7 +357,7 @@ static void coherence_plain(const void *p, size_t size, bool write, const void *
 	uintptr_t address = (uintptr_t)p & ~(uintptr_t)7, end = (uintptr_t)p + size;
 
 	if (cpu == NULL)
-		return; /* setting up */
+		return; /* during set-up */
 	if (address - cpu->stack < cpu->stack_end - cpu->stack) {
 		cpu->now += c->m.hit;
 		return;
@@ -388,7 +389,7 @@ static void *coherence_own_storage(void)
 	return c->running->thread;
 }
 
-/* What shares a cache is a home. */
+/* CPUs that share a cache have the same home. */
 static unsigned coherence_home(void)
 {
 	struct coherence *c = coherence_current;
@@ -421,7 +422,7 @@ static void *coherence_allocate(size_t size, size_t alignment)
 	return arena_allocate(c, storage_node(c, c->running), size, alignment);
 }
 
-/* Simulated memory is never used twice: a simulation is short. */
+/* Memory is not reused: simulations are short. */
 static void coherence_release(void *p, const void *site)
 {
 	(void)p;
@@ -484,7 +485,7 @@ void coherence_delay(uint64_t picoseconds)
 {
 	struct coherence *c = coherence_current;
 
-	if (c->running->loads != 0) { /* the work is done with what they bring */
+	if (c->running->loads != 0) { /* the work needs the loaded values */
 		if (c->running->work + picoseconds <= c->m.window) {
 			c->running->work += picoseconds;
 			return;

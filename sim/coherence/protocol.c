@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a miss travels:
+ * The path of a miss:
  *
- *   requester --> home --------------------> requester   home has the data
- *   requester --> home --> owner ----------> requester   a cache has it alone
+ *   requester --> home --------------------> requester   the home has the data
+ *   requester --> home --> owner ----------> requester   a cache has it exclusively
  *   requester --> home <-> every copy;  home --> requester   a write, copies exist
  *
- * The home handles one transaction on a line at a time; the others queue. A
- * transaction that moves or removes copies keeps the line until the requester has
- * acknowledged it, a read that only adds one keeps it for `directory`. An owner loses the line
- * when the forwarded request reaches it: until then its accesses hit.
+ * The home handles one transaction per line at a time; the others queue. A transaction
+ * that moves or removes copies holds the line until the requester has confirmed it; a
+ * read that only adds a copy holds it for `directory`. An owner loses the line when the
+ * forwarded request reaches it: until then its accesses hit.
  *
- * If the machine says so, a cluster settles among its own cores what it can: a read
- * of a line that one of them holds, a write of a line that none outside holds.
- * Everything else goes to the home node, which may be busy with other lines.
+ * If the machine has this effect, a cluster serves requests among its own cores: a read
+ * of a line that one of them holds, a write of a line that no cache outside holds. All
+ * other requests go to the home node, which may be busy with other lines.
  */
 #include "coherence.h"
 
@@ -29,7 +29,7 @@ static bool settled_in_cluster(struct coherence *c, const struct line *line,
 
 	if (!c->m.settle)
 		return false;
-	/* Until it is known: this is asked twice for every request. */
+	/* Stops early: this is evaluated twice per request. */
 	for (i = 0; i < c->words && !(inside && !write) && !(outside && write); i++) {
 		inside |= (line->copies[i] & ours[i]) != 0;
 		outside |= (line->copies[i] & ~ours[i]) != 0;
@@ -50,7 +50,7 @@ void request_queue(struct coherence *c, unsigned number)
 	line->last = (int16_t)number;
 }
 
-/* Homes are parts of a socket, some nearer than others, and messages meet others. */
+/* A random latency factor: homes are spread over a socket, and messages contend. */
 static uint16_t some_way(struct coherence *c)
 {
 	uint64_t most = (uint64_t)WAY * c->m.spread / 100;
@@ -58,7 +58,6 @@ static uint16_t some_way(struct coherence *c)
 	return (uint16_t)(WAY - most + draw(c) % (2 * most + 1));
 }
 
-/* Fills in a request that leaves the CPU at `time`. */
 struct request *request_fill(struct coherence *c, struct cpu *cpu, unsigned which,
 			     struct line *line, const uint64_t *word, bool write,
 			     uint64_t time)
@@ -74,7 +73,6 @@ struct request *request_fill(struct coherence *c, struct cpu *cpu, unsigned whic
 	return r;
 }
 
-/* Sends the request of a waiter that notices at `time` that it lost the line. */
 void request_again(struct coherence *c, struct cpu *cpu, uint64_t time)
 {
 	struct line *line = cpu->line;
@@ -96,7 +94,7 @@ static void count_miss(struct coherence *c, const struct line *line,
 		c->counts.remote_misses++;
 }
 
-/* The requester gets a copy to read, at `done`. */
+/* The requester gets a readable copy at `done`. */
 static void read_done(struct coherence *c, struct cpu *cpu, const struct request *r,
 		      uint64_t done)
 {
@@ -118,7 +116,7 @@ static void read_done(struct coherence *c, struct cpu *cpu, const struct request
 		waiters_arrive(c, line, cpu, which == ACCESS, done);
 }
 
-/* The home keeps the line until the requester is served at `done`, or tells it so. */
+/* The home holds the line until `done`, or until the requester's confirmation arrives. */
 static void hold(struct coherence *c, struct line *line, const struct cpu *cpu,
 		 uint64_t done, bool in_cluster)
 {
@@ -128,7 +126,7 @@ static void hold(struct coherence *c, struct line *line, const struct cpu *cpu,
 					  in_cluster);
 }
 
-/* Sends the request on to the cache that has the line alone. */
+/* Forwards the request to the exclusive owner. */
 static void forward(struct coherence *c, const struct cpu *cpu, const struct request *r,
 		    uint64_t start)
 {
@@ -150,7 +148,7 @@ static void serve_read(struct coherence *c, struct cpu *cpu, const struct reques
 	unsigned i;
 
 	line->free_at = start + c->m.directory;
-	if (set_has(line->copies, cpu->cache)) { /* a sibling was faster */
+	if (set_has(line->copies, cpu->cache)) { /* an SMT sibling got it first */
 		read_done(c, cpu, r, done);
 		return;
 	}
@@ -161,7 +159,7 @@ static void serve_read(struct coherence *c, struct cpu *cpu, const struct reques
 	}
 	for (i = 0; nobody && i < c->words; i++)
 		nobody = line->copies[i] == 0;
-	if (line->owner != NOBODY) { /* O or F: its owner answers */
+	if (line->owner != NOBODY) { /* O or F: the owner sends the data */
 		unsigned owner = c->cache_node[line->owner];
 
 		done = start + line_leg(c, line->way, line->home, owner, r->in_cluster) +
@@ -176,7 +174,7 @@ static void serve_read(struct coherence *c, struct cpu *cpu, const struct reques
 	read_done(c, cpu, r, done);
 }
 
-/* Removes all copies; returns how long until the requester is told so. */
+/* Invalidates all copies; returns the time until the requester is notified. */
 static uint64_t invalidate(struct coherence *c, struct line *line, const struct cpu *cpu,
 			   bool in_cluster)
 {
@@ -192,7 +190,7 @@ static uint64_t invalidate(struct coherence *c, struct line *line, const struct 
 		for (i = 0; i < c->words; i++) {
 			uint64_t copies_here = line->copies[i] & c->node_caches[node][i];
 
-			if (copies_here != 0) /* counting them takes a call */
+			if (copies_here != 0) /* counting them costs a call */
 				here += (unsigned)__builtin_popcountll(copies_here);
 		}
 		if (here != 0 && there_and_back > longest)
@@ -216,7 +214,7 @@ static void serve_write(struct coherence *c, struct cpu *cpu, const struct reque
 			line_leg(c, line->way, cpu->node, line->home, r->in_cluster);
 
 	line->busy = true;
-	if (!line_usable(line, cpu->cache, true)) { /* no sibling was faster */
+	if (!line_usable(line, cpu->cache, true)) { /* no SMT sibling was first */
 		count_miss(c, line, cpu, r->in_cluster);
 		if (line->owner != NOBODY && line->exclusive) {
 			forward(c, cpu, r, start);
@@ -231,8 +229,8 @@ static void serve_write(struct coherence *c, struct cpu *cpu, const struct reque
 }
 
 /*
- * Takes the next request from the queue. A socket passes a line around among its
- * own cores before it lets another have it, up to `batch` times.
+ * Takes the next request from the queue. A socket keeps a line for requests of its own
+ * cores, up to `batch` times.
  */
 static unsigned take(struct coherence *c, struct line *line, uint64_t time)
 {
@@ -268,7 +266,7 @@ static void serve(struct coherence *c, struct line *line, uint64_t start)
 
 	c->now = start;
 	line->way = r->way;
-	/* Sent to the cluster, which has to pass it on to the home. */
+	/* Sent to the cluster, which forwards it to the home. */
 	if (r->in_cluster && !in_cluster)
 		start += line_leg(c, line->way, cpu->node, line->home, false);
 	r->in_cluster = in_cluster;
@@ -280,10 +278,9 @@ static void serve(struct coherence *c, struct line *line, uint64_t start)
 		serve_read(c, cpu, r, start);
 }
 
-/* Serves a queue as far as nothing else happens in between. */
 void protocol_serve(struct coherence *c, struct line *line)
 {
-	line->scheduled = true; /* whoever joins the queue need not call */
+	line->scheduled = true; /* requests that join the queue need no event */
 	while (line->first != NOBODY && !line->busy) {
 		const struct request *first = request_of(c, (unsigned)line->first);
 		uint64_t start = first->arrival;
@@ -301,7 +298,7 @@ void protocol_serve(struct coherence *c, struct line *line)
 	line->scheduled = false;
 }
 
-/* The line is in a known state again. */
+/* The transaction is complete. */
 static void settle(struct coherence *c, struct line *line)
 {
 	line->busy = false;
@@ -311,7 +308,6 @@ static void settle(struct coherence *c, struct line *line)
 	event_add(c, line->free_at, SERVE, line->number);
 }
 
-/* A forwarded request reaches the cache that has the line alone. */
 void protocol_reach_owner(struct coherence *c, unsigned number)
 {
 	struct cpu *cpu = &c->cpus[number / REQUESTS];

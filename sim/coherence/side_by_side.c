@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many simulations, in several processes: one has a single thread, and what its locks
- * share is the process's. A simulation's result depends on its setup alone.
+ * Runs many simulations in several processes: a simulation is single-threaded, and its
+ * locks use static state. The result of a simulation depends on its setup alone.
  */
 #include <sim/coherence/workload.h>
 
@@ -65,7 +65,7 @@ void workload_run_all(const struct workload_setup setups[],
 			work(board, setups, count, NULL);
 			_exit(0);
 		}
-		if (pid > 0) /* else fewer do it */
+		if (pid > 0) /* otherwise the remaining processes do its share */
 			others[started++] = pid;
 	}
 	work(board, setups, count, progress);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sleeping, for locks whose waiters do. There is nobody else to run on a sleeper's
- * CPU, so a sleep is a delay: of the calls, and until the sleeper is up.
+ * Sleeping, for locks whose waiters park. No other thread runs on a sleeper's CPU, so a
+ * sleep is a delay: the system calls and the wake-up latency.
  */
 #include "coherence.h"
 
 #include <sim/fiber.h>
 
 #define CALL   ((uint64_t)1 * 1000 * 1000)  /* 1 us: into the kernel and back */
-#define GET_UP ((uint64_t)10 * 1000 * 1000) /* 10 us: as pawl_costs.wake begins */
+#define GET_UP ((uint64_t)10 * 1000 * 1000) /* 10 us: initial value of pawl_costs.wake */
 
 bool sleep_for(const uint64_t *p, uint64_t expected, uint64_t ns)
 {
@@ -16,7 +16,7 @@ bool sleep_for(const uint64_t *p, uint64_t expected, uint64_t ns)
 	struct cpu *cpu = c->running;
 
 	cpu->now += CALL;
-	/* Nothing happens between this look and the yield. */
+	/* No event is processed between this check and the yield. */
 	if ((uint32_t)sim_engine->load(p, SIM_RELAXED, NULL) != (uint32_t)expected)
 		return true;
 	cpu->sleeps_on = p;

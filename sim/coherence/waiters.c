@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A waiter is not simulated poll by poll. While its copy is good, polling costs
- * nothing and changes nothing, so it is left alone; when the copy is lost, it
- * asks for the line again at its next poll. A waiter that polls by
- * read-modify-write needs the line to itself, and so also asks again when
- * somebody reads it.
+ * Waiters are not simulated poll by poll. While its copy is valid, a waiter's polling
+ * costs nothing and changes nothing; when the copy is lost, the waiter requests the line
+ * at its next poll. A waiter that polls by read-modify-write needs the line exclusively,
+ * so it also requests it again when another CPU reads it.
  */
 #include "coherence.h"
 
@@ -16,7 +15,7 @@ static void lose(struct coherence *c, struct cpu *cpu, struct line *line, uint64
 	for (i = 0; i < c->m.smt; i++) {
 		int sibling = c->siblings[cpu->cache][i];
 
-		/* One request serves both threads of a core. */
+		/* One request serves both SMT threads of a core. */
 		if (sibling != NOBODY && c->cpus[sibling].asked &&
 		    c->cpus[sibling].line == line && c->cpus[sibling].waiting &&
 		    !waits_by_rmw(cpu))
@@ -28,7 +27,6 @@ static void lose(struct coherence *c, struct cpu *cpu, struct line *line, uint64
 	request_again(c, cpu, time + draw(c) % c->poll);
 }
 
-/* A whole cache loses its copy, or the right to write to it. */
 void waiters_lose_cache(struct coherence *c, struct line *line, unsigned cache,
 			bool only_rmw)
 {
@@ -44,10 +42,7 @@ void waiters_lose_cache(struct coherence *c, struct line *line, unsigned cache,
 	}
 }
 
-/*
- * All waiters outside `cache` lose their copies: those near the home notice
- * first, and otherwise in a random rotation.
- */
+/* Those near the home notice first; within that, in a random rotation. */
 void waiters_lose_others(struct coherence *c, struct line *line, unsigned cache,
 			 bool in_cluster)
 {
@@ -65,7 +60,7 @@ void waiters_lose_others(struct coherence *c, struct line *line, unsigned cache,
 			uint64_t bits = line->polling[word] & c->node_cpus[node][word];
 			uint64_t above = ~(uint64_t)0 << (start % 64);
 
-			/* The first word is visited twice: upper part, lower part. */
+			/* The first word is visited twice: upper part, then lower part. */
 			if (i == 0)
 				bits &= above;
 			if (i == words)
@@ -89,10 +84,6 @@ void waiter_end(struct cpu *cpu, uint64_t value)
 	cpu->line->waiters--;
 }
 
-/*
- * A waiter of this cache has the line before it and sees `value`. Returns true
- * if its wait is over.
- */
 bool waiter_looks(struct coherence *c, struct cpu *cpu, uint64_t value)
 {
 	cpu->asked = false;
@@ -105,8 +96,8 @@ bool waiter_looks(struct coherence *c, struct cpu *cpu, uint64_t value)
 }
 
 /*
- * The cache of `reader` gets a copy at `done`. All its waiters look at it, but one
- * whose own request is still queued.
+ * All waiters of the cache poll the new copy, except one whose own request is still
+ * queued.
  */
 void waiters_arrive(struct coherence *c, struct line *line, const struct cpu *reader,
 		    bool asked, uint64_t done)
@@ -126,7 +117,6 @@ void waiters_arrive(struct coherence *c, struct line *line, const struct cpu *re
 	}
 }
 
-/* A thread of this cache wrote, or can: its siblings see what is there soon. */
 void waiters_wrote(struct coherence *c, struct line *line, const struct cpu *writer)
 {
 	unsigned i;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The simulated locks, as opposed to those of the process we are. */
+/* The simulated locks, as opposed to those of this process. */
 extern const struct lock_type sim_lock_types[];
 const struct lock_type *sim_lock_type_find(const char *name);
 
@@ -22,28 +22,28 @@ static const char *const writers[] = {"fetch-add", NULL};
 /* In the order of enum sim_rwlock_form. */
 static const char *const forms[] = {"rwlock-gated", "rwlock-fenced", "rwlock", NULL};
 
-/* What a thread is given. */
+/* The argument of a thread. */
 struct seat {
 	struct run *run;
-	uint64_t *box; /* a cache line of its own */
+	uint64_t *box; /* on its own cache line */
 };
 
-/* A measurement that is going on. */
+/* A measurement. */
 struct run {
 	const struct workload_setup *setup;
 	const struct lock_type *type;
 	enum sim_await poll;
 	char *locks; /* WORKLOAD_LOCKS of them, LINE * lines apart */
 	size_t stride;
-	uint64_t *shared; /* generator of the critical section, or the word */
+	uint64_t *shared; /* random state of the critical section, or the word */
 	struct seat seats[MACHINE_MAX_CPUS];
 
-	uint64_t all_started; /* by that time */
+	uint64_t all_started; /* all threads have started by then */
 	uint64_t warm_up, episodes;
 	uint64_t start;
 	struct coherence_counts before;
 	uint64_t by_thread[MACHINE_MAX_CPUS];
-	unsigned cluster; /* of the last episode */
+	unsigned cluster; /* cluster of the last episode */
 	uint64_t streak, streaks;
 	struct workload_result result;
 };
@@ -59,7 +59,7 @@ const char *const *workload_subjects(enum workload workload)
 		return writers;
 	if (workload == WORKLOAD_READERS)
 		return forms;
-	/* Every thread has a CPU: whoever may spin or sleep, spins. */
+	/* Every thread has its own CPU: of each lock, the variant that spins. */
 	for (i = 0; sim_lock_types[i].name != NULL && n + 1 < MAX_NAMES; i++)
 		if (strchr(sim_lock_types[i].name, '+') == NULL)
 			names[n++] = sim_lock_types[i].name;
@@ -67,7 +67,7 @@ const char *const *workload_subjects(enum workload workload)
 	return names;
 }
 
-/* Nodes may have different numbers of threads: what each of them had, on average. */
+/* Nodes may have different numbers of threads: compares the mean per thread. */
 static double fairness_by_node(const struct run *run)
 {
 	double episodes[MACHINE_MAX_SOCKETS] = {0}, threads[MACHINE_MAX_SOCKETS] = {0};
@@ -89,7 +89,7 @@ static double fairness_by_node(const struct run *run)
 	return most == 0 ? 1 : least / most;
 }
 
-/* How long a cluster keeps the lock. */
+/* How long the lock stays in one cluster. */
 static void count_streak(struct run *run)
 {
 	unsigned cluster = coherence_cluster_of(coherence_self());
@@ -103,7 +103,7 @@ static void count_streak(struct run *run)
 		run->result.longest_streak = run->streak;
 }
 
-/* Ends the measurement: all that happened since it began, for each episode. */
+/* Ends the measurement and computes the counts per episode. */
 static void finish(struct run *run)
 {
 	struct coherence_counts now = coherence_counts(), *was = &run->before;
@@ -129,7 +129,7 @@ static void finish(struct run *run)
 	coherence_stop();
 }
 
-/* One episode is over. */
+/* Counts a finished episode. */
 static void episode(struct run *run)
 {
 	run->by_thread[coherence_self()]++;
@@ -165,9 +165,8 @@ static void pause_for(const struct run *run, uint64_t below)
 }
 
 /*
- * Threads come one by one, in random order: a first-come first-served lock keeps
- * that order for ever, and were all to come at once, it would be the order of
- * their distance from the lock's home.
+ * Threads start one by one in random order. A FIFO lock keeps the initial order for ever;
+ * if all started at once, that would be the order of their distance from the lock's home.
  */
 static void start_late(const struct run *run)
 {
