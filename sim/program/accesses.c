@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Accesses to the program's memory, byte by byte, and what may be wrong with them. */
+/* Accesses to the program's memory, byte by byte: data races, freed and uninitialised
+ * memory. */
 #include "symmetry.h"
 
 const char *access_place(struct search *s, const void *p)
@@ -54,7 +55,7 @@ void access_lives(struct search *s, const void *p, const void *site)
 	check_lives(s, p, &place, true);
 }
 
-/* Notes an access that has happened once so many of our events have. */
+/* Records an access that has happened once this thread has done `position` events. */
 static void visit(struct search *s, int owner, int position)
 {
 	if (owner >= 0 && owner != me(s))
@@ -98,7 +99,8 @@ uint8_t access_atomic_at(struct search *s, const void *p, int width, const void 
 				      &i)) != NULL;) {
 		if (!part->written_plainly)
 			continue;
-		/* Those writes should have been events: start again, knowing. */
+		/* The bytes are atomic, so their earlier plain writes should have been
+		 * events: start again. */
 		part->written_plainly = false;
 		s->restart = true;
 	}
@@ -125,7 +127,7 @@ void access_atomic_done(struct search *s, const void *p, int width, bool write)
 	}
 }
 
-/* A plain store to an atomic is an event; its value is known later. */
+/* A plain store to an atomic object is an event; its value is known later. */
 static void store_event(struct search *s, char *p, int width, const void *site)
 {
 	struct place place = place_find(s->memory, p);
@@ -152,7 +154,7 @@ static void store_event(struct search *s, char *p, int width, const void *site)
 	search_note_event(s, event_name(me(s), s->self->position - 1), INITIAL);
 }
 
-/* What a plain read finds: the last write that happens before it. */
+/* The value of a plain read: the last write that happens before it. */
 static void refresh(struct search *s, char *p, int width, int location)
 {
 	struct graph *g = &s->graph;
@@ -166,7 +168,7 @@ static void refresh(struct search *s, char *p, int width, int location)
 	__builtin_memcpy(p, &value, (size_t)width); /* little-endian */
 }
 
-/* Some bytes of one word. */
+/* An access to some bytes of one word. */
 static void access_bytes(struct search *s, char *p, size_t size, bool write,
 			 const void *site)
 {
@@ -197,7 +199,7 @@ static void access_bytes(struct search *s, char *p, size_t size, bool write,
 			continue;
 		}
 		if (width == INSIDE || i + (size_t)width > offset + size) {
-			if (place.owner != t) /* on a stack: of another frame */
+			if (place.owner != t) /* on a stack: left by another frame */
 				refuse_mixed(s, p, (int)size);
 			break;
 		}

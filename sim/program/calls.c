@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the program may call: ours, harmless, or refused by name when it is reached. */
+/* The functions that the program may call: ours, passed through to the C library, or
+ * refused by name when the call is reached. */
 #define _GNU_SOURCE
 #include "heap.h"
 #include "load.h"
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Failures that are calls. */
+/* Calls that are failures. */
 
 static void played_assert_fail(const char *text, const char *file, unsigned line,
 			       const char *function) __attribute__((noreturn));
@@ -51,17 +52,17 @@ static void played_exit(int status)
 static int played_atexit(void (*run)(void))
 {
 	(void)run;
-	return 0; /* nothing runs after the end */
+	return 0; /* nothing runs after the program's end */
 }
 
-/* Printing: shown when one execution is repeated, and only once then. */
+/* Output: shown once, when a single execution is repeated. */
 
 static bool shows(void)
 {
 	return current_search->guide != NULL && !current_search->tracing;
 }
 
-/* The C library must not take its memory from the program's heap. */
+/* The C library must not allocate from the program's heap. */
 #define OUTSIDE(call)                                       \
 	do {                                                \
 		struct thread *self = current_search->self; \
@@ -149,7 +150,7 @@ static void played_perror(const char *text)
 		OUTSIDE(perror(text));
 }
 
-/* An entry that notes registers for loops.c, in front of a function that may fail. */
+/* An assembly entry that saves registers for loops.c, before a function that may fail. */
 extern int played_mutex_trylock_entry(pthread_mutex_t *m);
 extern int played_mtx_trylock_entry(void *m);
 extern int played_spin_trylock_entry(pthread_spinlock_t *l);
@@ -318,8 +319,8 @@ void *replacement(const char *name)
 	return NULL;
 }
 
-/* What neither waits nor keeps anything of its own, and touches what it is given at
- * most to read it. */
+/* Functions without side effects: they do not wait, have no state, and at most read their
+ * arguments. */
 static const char *const pure[] = {
 	"abs",
 	"labs",
@@ -377,7 +378,7 @@ bool harmless(const char *name)
 {
 	size_t i;
 
-	/* The C++ library's, whose own calls are looked at, too. */
+	/* The C++ library's functions; the calls that it makes are bound as well. */
 	if (begins(name, "_Z") || begins(name, "__cxa_") || begins(name, "_Unwind_") ||
 	    begins(name, "__gxx_") || begins(name, "__tsan_") || begins(name, "__gcc_") ||
 	    begins(name, "__dynamic_cast") || strcmp(name, "__once_proxy") == 0 ||
@@ -391,7 +392,7 @@ bool harmless(const char *name)
 	return false;
 }
 
-/* Refusals: as many functions as there are names, each with a number. */
+/* Refusals: one stub for each name, numbered. */
 
 enum { REFUSALS = 256 };
 static const char *refused[REFUSALS];
@@ -443,7 +444,7 @@ void program_stub_reached(int number)
 	char what[128];
 
 	if (begins(refused[number],
-		   "__atomic_")) /* which the compiler leaves to a library */
+		   "__atomic_")) /* emitted by the compiler for a library to implement */
 		program_fail(VERDICT_REFUSED, SITE, PROGRAM_WIDE, "so many",
 			     refused[number]);
 	if (strcmp(refused[number], "syscall") == 0)

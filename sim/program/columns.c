@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A failing execution in columns: a thread's steps are below each other. */
+/* Prints a failing execution in columns, one for each thread. */
 #include "picture.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 enum { INDENT = 2, GAP = 3 };
 
 struct column {
-	int place, width; /* of its places, of all */
+	int place, width; /* width of its source lines, and of the whole column */
 };
 
 static int most(int a, int b)
@@ -36,7 +36,7 @@ static void measure(const struct picture *picture, struct column *columns)
 	}
 }
 
-/* Blanks up to a thread's column. */
+/* Pads to a thread's column. */
 static void go_to(FILE *out, const struct picture *picture, const struct column *columns,
 		  int thread)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Condition variables: a set of those who wait, and for each of them a count of its
- * wake-ups. The set is a word of the checker's own; or one of the program's, see pawl.c.
+ * Condition variables: a set of waiting threads, and for each of them a count of its
+ * wake-ups. The set is a shadow word; for pawl_cond it is a word of the object, see
+ * pawl.c.
  */
 #include "plain.h"
 #include "threads.h"
@@ -11,7 +12,7 @@
 
 enum { MOST_WAITED = 16 };
 
-/* Wake-ups that a thread has had, of one condition. */
+/* The wake-ups of one condition that a thread has consumed. */
 static struct {
 	const uint64_t *word;
 	uint64_t seen;
@@ -91,7 +92,7 @@ void condition_signal(uint64_t *set, const void *c, const void *site)
 
 		if (waiting == 0)
 			return;
-		for (;;) { /* any of them */
+		for (;;) { /* any waiting thread */
 			t = __builtin_ctzll(rest);
 			rest &= rest - 1;
 			if (rest == 0 || event_choose(site))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the compiler calls for each atomic operation. Whatever reads first notes the
- * registers that a call keeps, for loops.c, and so begins in assembly.
+ * The functions that the compiler calls for atomic operations. Those that read begin in
+ * assembly, which saves the callee-saved registers for loops.c.
  */
 #include "program.h"
 
@@ -51,7 +51,7 @@
 
 static int plain_order(int order)
 {
-	order &= 0xff; /* without hints about transactions */
+	order &= 0xff; /* without the HLE hint bits */
 	return order == __ATOMIC_CONSUME ? __ATOMIC_ACQUIRE : order;
 }
 
@@ -71,7 +71,7 @@ static uint64_t read_entry(enum operation operation, const volatile void *p, int
 		NULL);
 }
 
-/* Returns what was there. */
+/* Returns the old value. */
 static uint64_t cas_entry(const volatile void *p, int width, uint64_t from, uint64_t to,
 			  int order, int failure, const void *site, bool *wrote)
 {
@@ -101,8 +101,8 @@ static void store_entry(const volatile void *p, int width, uint64_t value, int o
 	});
 }
 
-/* A compare-and-swap that fails says what it found; on the thread's own stack that is
- * part of its state. */
+/* A failed compare-and-swap stores the value it read; if that is on the thread's own
+ * stack, it is part of the thread's state. */
 static void note_found(const void *expected)
 {
 	size_t size;
@@ -176,7 +176,7 @@ ATOMIC(16, uint16_t)
 ATOMIC(32, uint32_t)
 ATOMIC(64, uint64_t)
 
-/* Each says its name, and so keeps its place: equal ones would be made one. */
+/* Each names itself in its body, so that identical code folding keeps them apart. */
 #define WIDE(name)                                                              \
 	PUBLIC void __tsan_atomic128_##name(void);                              \
 	PUBLIC void __tsan_atomic128_##name(void)                               \
@@ -203,7 +203,7 @@ PUBLIC void __tsan_atomic_thread_fence(int order)
 	event_fence(order & 0xff, SITE);
 }
 
-/* Orders a thread and its own signal handlers, which are not played. */
+/* Orders a thread against its own signal handlers, which are not simulated. */
 PUBLIC void __tsan_atomic_signal_fence(int order);
 PUBLIC void __tsan_atomic_signal_fence(int order)
 {

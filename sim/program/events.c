@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The events of a checked program: what sim/explore/operations.c is to locks, for
+/* The events of a checked program: the counterpart of sim/explore/operations.c, for
  * atomics of any width. */
 #include "symmetry.h"
 
@@ -37,7 +37,7 @@ static void put(const struct access *a, uint64_t value)
 	__builtin_memcpy((void *)(uintptr_t)a->p, &value, (size_t)a->width);
 }
 
-/* Has this thread come to this place too often? */
+/* Fails if this thread has reached this place too often. */
 static void check_unroll(struct search *s, const void *site)
 {
 	int t = me(s), i, n = 0;
@@ -51,7 +51,7 @@ static void check_unroll(struct search *s, const void *site)
 		search_cut(s);
 }
 
-/* While the program is loaded there is but one thread. */
+/* While the program is loaded there is only one thread. */
 static uint64_t do_at_once(const struct access *a, bool *wrote)
 {
 	uint64_t value = search_peek(a->p, a->width);
@@ -99,7 +99,7 @@ uint64_t event_read(const struct access *a, bool *wrote)
 		if (!e->blocked)
 			break;
 		search_note_event(s, id, INITIAL);
-		/* Only another thread's write goes on from here; or takes it back. */
+		/* Continues after another thread's write, or when the event is removed. */
 		while (s->self->position > event_index(id))
 			search_pause(s, THREAD_BLOCKED);
 	}
@@ -166,7 +166,7 @@ void event_store(const struct access *a)
 	search_note_event(s, event_name(me(s), s->self->position - 1), INITIAL);
 }
 
-/* A fence or a choice: an event that is about no word. */
+/* Adds a fence or a choice: an event without a location. */
 static struct event *add_other(struct search *s, struct event event)
 {
 	int t = me(s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory that the program asks for, and gives back. */
+/* malloc and free of the checked program. */
 #include "heap.h"
 
 #include "plain.h"
@@ -35,7 +35,7 @@ static void release(void *p, const void *site)
 	if (p == NULL)
 		return;
 	if (!is_ours(p)) {
-		free(p); /* what the C library allocated */
+		free(p); /* allocated by the C library */
 		return;
 	}
 	search_settle(s);

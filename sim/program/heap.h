@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The heap in place of the C library's. */
+/* The checked program's heap, in place of the C library's. */
 #ifndef PROGRAM_HEAP_H
 #define PROGRAM_HEAP_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program is a shared object. What it calls is looked up in tables (calls.c): it
- * gets our function, or keeps the C library's if that is harmless, or else one that
- * refuses. So does the C++ library, for what it calls on the program's behalf.
+ * The program is a shared object. Each function that it calls is looked up in the tables
+ * of calls.c and bound to our function, to the C library's if that is safe, or to a stub
+ * that refuses. The same is done for the C++ library, which calls functions on the
+ * program's behalf.
  */
 #define _GNU_SOURCE /* dlinfo, dl_iterate_phdr */
 #include "load.h"
@@ -33,7 +34,7 @@ static struct {
 } segments[8];
 static int segment_count;
 
-static void **once_callable, **once_call; /* the C++ library's; or NULL */
+static void **once_callable, **once_call; /* in the C++ library; or NULL */
 static size_t tls_module, tls_size, tls_image_size, tls_alignment = 16;
 static const void *tls_image;
 
@@ -48,8 +49,8 @@ static void die(const char *what)
 }
 
 /*
- * Its constructors are to run on the program's first thread, in every execution: the
- * loader is told that there are none.
+ * The program's constructors run on its first thread in every execution. So that the
+ * loader does not run them, they are removed from the dynamic section.
  */
 static void take_constructors(void)
 {
@@ -138,7 +139,7 @@ struct tables {
 
 static const void *at(const struct link_map *map, ElfW(Addr) address)
 {
-	/* The loader has added the base already, or has not. */
+	/* Some loaders have already added the base address. */
 	return (const void *)(address < map->l_addr ? address + map->l_addr : address);
 }
 
@@ -185,7 +186,7 @@ static bool is_call(unsigned long type)
 #endif
 }
 
-/* What the loader would find. */
+/* The definition that the loader would bind. */
 static void *find_function(const char *name)
 {
 	void *function = dlsym(RTLD_DEFAULT, name);
@@ -224,7 +225,8 @@ static void redirect(const struct link_map *map, bool refuses)
 			if (function == NULL)
 				function = replacement(name);
 			if (function == NULL && refuses) {
-				/* Now: it would not last longer than an execution. */
+				/* Bound eagerly: a lazy binding would not survive the
+				 * execution that makes it. */
 				function = find_function(name);
 				if (function != NULL
 					    ? !harmless(name)
@@ -244,7 +246,7 @@ void load_program(const char *path)
 
 	program_path = path;
 	take_constructors();
-	library = dlopen(path, RTLD_LAZY | RTLD_LOCAL); /* what is missing is refused */
+	library = dlopen(path, RTLD_LAZY | RTLD_LOCAL); /* lazy: may lack some */
 	if (library == NULL) {
 		fprintf(stderr, "pawl: %s\n", dlerror());
 		exit(2);
@@ -255,7 +257,7 @@ void load_program(const char *path)
 			constructors = (void (**)(int, char **, char **))(
 				(char *)loaded->l_addr + entry->d_un.d_ptr);
 	dl_iterate_phdr(find_segments, NULL);
-	__libc_single_threaded = 0; /* the C++ library asks */
+	__libc_single_threaded = 0; /* the C++ library reads it */
 	once_callable = find_function("_ZSt15__once_callable");
 	once_call = find_function("_ZSt11__once_call");
 	redirect(loaded, true);
@@ -285,7 +287,7 @@ void program_construct(void)
 			constructors[i](0, none, none);
 }
 
-/* Thread-local variables: each thread has its own, from its own heap. */
+/* Thread-local variables: each thread has a copy on its own heap. */
 
 static struct {
 	uint64_t run;
@@ -340,7 +342,7 @@ void load_set_call_once(struct call_once call)
 	*once_call = call.call;
 }
 
-/* What to run. */
+/* Functions to check. */
 
 static bool has_parameters(Dwarf_Die *function)
 {
@@ -403,7 +405,7 @@ int load_subjects(struct subject subjects[MAX_SUBJECTS])
 	module = dwfl_addrmodule(dwfl, (Dwarf_Addr)(uintptr_t)loaded->l_ld);
 	while (module != NULL && (unit = dwfl_module_nextcu(module, unit, &bias)) != NULL)
 		n = add_checks(unit, bias, subjects, n);
-	/* Not closed: the names are in it. */
+	/* Not closed: the names point into it. */
 	qsort(subjects, (size_t)n, sizeof(*subjects), by_address);
 	if (n == 0) {
 		void *main = dlsym(library, "main");

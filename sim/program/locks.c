@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mutexes, read-write locks and once, as words of the checker's own. Their
- * implementation is not what is checked: a mutex is one wait and one store.
+ * Mutexes, read-write locks and once, as shadow words. Their implementation is not
+ * checked: locking a mutex is one wait, unlocking it one store.
  */
 #include "load.h"
 #include "plain.h"
@@ -12,13 +12,13 @@
 
 enum { MOST_HELD = 16, WRITER = 1 << 16 };
 
-/* What a thread holds. */
+/* The locks that a thread holds. */
 static struct held {
 	const uint64_t *word;
 	int depth;
 } held[MAX_THREADS][MOST_HELD];
 
-/* Mutexes of C11, which do not say of themselves that they are recursive. */
+/* C11 mutexes, which do not store that they are recursive. */
 static struct {
 	const void *m;
 	int kind;
@@ -38,7 +38,7 @@ void locks_reset(void)
 
 uint64_t *own_word(const void *object, int kind, const void *site)
 {
-	/* A read: whoever makes or destroys it meanwhile races with us. */
+	/* Counts as a read: a concurrent initialisation or destruction is a race. */
 	plain_access(object, 1, false, site);
 	used = true;
 	return memory_shadow(current_search->memory, object, kind);
@@ -72,9 +72,9 @@ static void hold(const uint64_t *word, const void *site)
 	h->depth = 1;
 }
 
-/* What mutexes and spin locks have in common: a word that says who holds it. */
+/* Mutexes and spin locks: a word that names the holder. */
 
-/* A timed wait that nobody ends has ended by its time, which is another execution. */
+/* A timed wait that no thread ends has timed out; that is another execution. */
 static void take(uint64_t *word, bool timed, const void *site)
 {
 	own_read(timed ? OP_ASSUME_CAS : OP_AWAIT_CAS, word, 0,
@@ -82,7 +82,8 @@ static void take(uint64_t *word, bool timed, const void *site)
 	hold(word, site);
 }
 
-/* Not a word of the checker's own to loops.c: an attempt that fails is part of one. */
+/* Not through own_read: loops.c must see a failed attempt as a step of the program's
+ * loop. */
 static int try_take(uint64_t *word, const void *site)
 {
 	bool wrote;
@@ -298,7 +299,7 @@ int played_spin_unlock(pthread_spinlock_t *l)
 	return 0;
 }
 
-/* Read-write locks: WRITER, or how many read. */
+/* Read-write locks: WRITER, or the number of readers. */
 
 int played_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *attributes)
 {
@@ -380,9 +381,9 @@ int played_rwlock_unlock(pthread_rwlock_t *l)
 }
 
 /*
- * Once: 0, 1 while it runs, 2 when it is done. std::call_once says what to run in two
- * variables that are a thread's own, and here all threads are one to the C++ library: what
- * this one has put there is put there again.
+ * Once: 0, 1 while the function runs, 2 when it is done. std::call_once passes the
+ * function in two thread-local variables; to the C++ library all our threads are one, so
+ * the values that this thread stored are stored again before the call.
  */
 
 int played_once(pthread_once_t *once, void (*run)(void))
@@ -405,8 +406,8 @@ int played_once(pthread_once_t *once, void (*run)(void))
 	return 0;
 }
 
-/* C++'s static variables of functions. The first byte of the guard is the compiler's:
- * it reads it before it calls. */
+/* Guards of function-local static variables in C++. The compiler reads the first byte of
+ * the guard before it calls. */
 
 int played_guard_acquire(uint64_t *guard)
 {

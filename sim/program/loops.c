@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loops that only wait. A thread that comes back to a read with all that it can know
- * unchanged (its stack, the registers that it keeps over the call) and that has
- * written nothing meanwhile, whatever it read, would do the same again: it is stopped
- * there, and only a read of its last time round that finds something else goes on.
- * Every execution in which it goes round more often has one in which it does not: the
- * times before the last one added reads, and nothing follows from those. An update
- * that writes back what it read, a test-and-set that fails, adds nothing either: who
- * read from it reads the same value from the write before it, and knows less.
+ * Loops that only wait. A thread returns to a read with its whole state unchanged (its
+ * stack, the callee-saved registers), having written nothing meanwhile. Unless a read
+ * returns another value, it would repeat the iteration: so it is stopped there and
+ * continues only when a read of its last iteration returns something else. Nothing is
+ * lost: for every execution with more iterations there is one with fewer, since the
+ * earlier iterations only add reads on which nothing depends. An update that stores the
+ * value it read, such as a test-and-set that fails, adds nothing either: a thread that
+ * reads from it can read the same value from the write before it, and learns less.
  *
- * A loop of one read is learnt: the next time that a thread is in this very state,
- * the read is a wait for other values than those that led back. See graph_waits.
+ * A loop with one read is learnt: the next time that a thread is in exactly this state,
+ * the read is a wait for a value other than those that repeated the loop. See
+ * graph_waits.
  */
 #include "program.h"
 
@@ -31,8 +32,8 @@ enum {
 };
 
 static struct {
-	int count;	/* reads since it last wrote */
-	int plain_read; /* how many there were when it last read plainly */
+	int count;	/* reads since its last write */
+	int plain_read; /* count at its last plain read */
 	struct {
 		uint64_t state;
 		int position;
@@ -91,7 +92,7 @@ static uint64_t state_of(struct search *s, const void *site)
 		return 0;
 	for (i = 0; i < KEPT; i++)
 		hash = mix(hash, program_registers.kept[i]);
-	for (i = 0; i < 4; i++) /* four at a time, which do not wait for each other */
+	for (i = 0; i < 4; i++) /* four independent chains */
 		lane[i] = hash + i;
 	for (; at + 4 <= end; at += 4)
 		for (i = 0; i < 4; i++)
@@ -103,7 +104,7 @@ static uint64_t state_of(struct search *s, const void *site)
 	return hash | 1;
 }
 
-/* Where a state is, or could be put. */
+/* The slot of a state, or the slot where it would go. */
 static uint8_t *find_learnt(uint64_t state, bool make)
 {
 	size_t i = state >> 20 & (SLOTS - 1);
@@ -135,8 +136,8 @@ static void learn(uint64_t state, uint64_t value)
 		waits->values[waits->count++] = value;
 }
 
-/* A thread is where it was before its read i: for good, or, at random or by a token,
- * until something is new. */
+/* A thread has the same state as before its read i: it stops for good or, at random or
+ * with a token, until a value changes. */
 static void go_round(struct search *s, int i, uint64_t state)
 {
 	int t = me(s), first = threads[t].reads[i].position;
@@ -150,7 +151,7 @@ static void go_round(struct search *s, int i, uint64_t state)
 	while (token_thread(s) != t && (!s->at_random || search_goes_round(s, t)))
 		search_pause(s, THREAD_ROUND);
 	if (one_read && s->at_random && s->graph.length[t] == first + 1) {
-		s->graph.length[t]--; /* it reads again in its place */
+		s->graph.length[t]--; /* the read is repeated in its place */
 		s->self->position--;
 		threads[t].count = i;
 	}

@@ -27,7 +27,7 @@
 
 int program_unroll;
 
-/* What search.c asks of the simulated runtime, of which there is none here. */
+/* The parts of the simulated runtime that search.c refers to; unused here. */
 const struct sim_engine *sim_engine;
 
 size_t sim_thread_size(void)
@@ -58,7 +58,7 @@ void program_refuse(const char *what, const void *site)
 		     what);
 }
 
-/* Crashes, and threads that never come back to us. */
+/* Crashes, and threads that never reach an operation. */
 
 enum { PATIENCE = 3 }; /* seconds of CPU time */
 
@@ -167,13 +167,13 @@ static const char *const model_names[] = {"weak", "tso", "sc"};
 
 struct request {
 	struct options options;
-	int repeat; /* explore everything so often, to measure speed */
-	const char *name, *replay, *again, *after; /* the command, but for the token */
+	int repeat; /* explores everything this often, to measure speed */
+	const char *name, *replay, *again, *after; /* for the command that repeats it */
 	FILE *page;				   /* or NULL */
-	bool symmetry; /* what differs in names only is left out */
+	bool symmetry;				   /* symmetry reduction */
 };
 
-/* The failing execution that costs its reader least, of those that were found. */
+/* The failing execution with the least cost for its reader, of those found. */
 static struct picture picture;
 
 static void keep_picture(void *context, const struct trace *trace, struct graph *g,
@@ -183,8 +183,8 @@ static void keep_picture(void *context, const struct trace *trace, struct graph 
 	picture_make(&picture, trace, g, m);
 }
 
-/* A line that is written over and over on a terminal; elsewhere, if it is asked for,
- * one now and then. */
+/* Progress: one line that is overwritten on a terminal; elsewhere, if asked for, a line
+ * at times. */
 
 enum { SELDOM = 10 }; /* seconds */
 static bool progress_shown;
@@ -198,7 +198,7 @@ static void show_progress(void *context, uint64_t runs_done, double seconds,
 
 	(void)context;
 	if (next > seconds + SELDOM)
-		next = 0; /* another search */
+		next = 0; /* a new search */
 	if (seconds < next)
 		return;
 	next = seconds + (terminal ? 0.2 : SELDOM);
@@ -272,7 +272,7 @@ static bool check(const struct request *request, const struct subject *subject,
 	symmetry_wanted = request->symmetry && choices == NULL && options.random == 0;
 	options.each = symmetry_wanted ? symmetry_count : NULL;
 	if (choices != NULL || options.random != 0) {
-		/* Which thread is whose child is known after one execution. */
+		/* The tree of threads is known after one execution. */
 		options.limit = 1;
 		options.random = 0;
 		options.keep_trace = false;
@@ -456,5 +456,5 @@ int main(int argc, char **argv)
 			status = cannot_write(html);
 	}
 	fflush(NULL);
-	_exit(status); /* no destructors: they are the program's */
+	_exit(status); /* skips destructors: they are the program's */
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory of a checked program. One mapping, at a fixed address, holds a heap for
- * the time before threads start and one for each thread, and the checker's own words;
- * an address depends on what a thread itself did and on nothing else. What is known
- * of it lies in arrays beside it, and so for stacks and static variables.
+ * The memory of a checked program. One mapping at a fixed address holds a heap for the
+ * time before threads start, one for each thread, and the shadow words; an address
+ * depends only on what its thread did. The state of each byte is in arrays beside it, and
+ * likewise for stacks and static variables.
  */
 #include "program.h"
 
@@ -14,12 +14,12 @@
 #include <sys/mman.h>
 
 enum {
-	HEAP = 1 << 20, /* one for the program and one for each thread */
+	HEAP = 1 << 20, /* one for the program, one for each thread */
 	HEAPS = MAX_THREADS + 1,
-	SHADOWS = HEAPS * HEAP, /* where they begin */
+	SHADOWS = HEAPS * HEAP, /* offset */
 	SHADOW_WORDS = 512,
 	WORLD = SHADOWS + SHADOW_WORDS * 8,
-	BLOCKS = 4096, /* of one heap */
+	BLOCKS = 4096, /* per heap */
 	STATICS = 12,
 };
 
@@ -35,11 +35,11 @@ struct memory {
 	size_t used[HEAPS];
 	struct block blocks[HEAPS][BLOCKS];
 	int block_count[HEAPS];
-	size_t kept; /* of the first heap, by the program's constructors */
+	size_t kept; /* of the first heap, allocated by constructors */
 	int kept_blocks;
 	char *kept_bytes;
 
-	char *stacks; /* all of them, one after the other */
+	char *stacks; /* all stacks, contiguous */
 	size_t stack_size;
 	int stack_count;
 	struct word *stack_words;
@@ -56,7 +56,7 @@ struct memory {
 	struct {
 		const void *of;
 		int number;
-	} shadows[SHADOW_WORDS]; /* whose they are */
+	} shadows[SHADOW_WORDS]; /* the object that each shadow word belongs to */
 	int shadow_count;
 
 	struct {
@@ -123,7 +123,7 @@ void memory_keep(struct memory *m)
 
 void memory_exchange(struct memory *m)
 {
-	(void)m; /* one search does not run inside another here */
+	(void)m; /* searches do not nest here */
 }
 
 void memory_forget(struct memory *m)
@@ -131,7 +131,7 @@ void memory_forget(struct memory *m)
 	int i;
 
 	memory_reset(m);
-	/* How words are split may stay known: at worst a search starts once more. */
+	/* The splitting of words may stay: at worst a search starts once more. */
 	for (i = 0; i < m->name_count; i++)
 		memset(m->names[i].word->width + ((uintptr_t)m->names[i].address & 7),
 		       NO_ATOMIC, (size_t)m->names[i].width);
@@ -170,7 +170,7 @@ void *memory_allocate(struct memory *m, int thread, size_t size, size_t alignmen
 	int heap = thread + 1;
 	size_t at = (m->used[heap] + alignment - 1) & ~(alignment - 1);
 
-	/* A word between blocks, so that an overrun is not a neighbour's. */
+	/* One word between blocks, so that an overrun does not hit the next block. */
 	if (size > HEAP || at + size + 16 > HEAP || m->block_count[heap] == BLOCKS)
 		return NULL;
 	m->used[heap] = ((at + size + 7) & ~(size_t)7) + 8;
@@ -254,7 +254,7 @@ struct place place_find(struct memory *m, const void *p)
 	return place;
 }
 
-/* Splits what the mask cuts through, and adds what nobody touched before. */
+/* Splits the parts that the mask cuts, and adds a part for the untouched bytes. */
 static void refine(struct word *word, uint8_t mask)
 {
 	uint8_t rest = mask;
@@ -280,7 +280,7 @@ static void refine(struct word *word, uint8_t mask)
 struct part *word_part(struct word *word, uint8_t mask, int *from)
 {
 	if (*from == 0) {
-		/* Mostly it is the only one, or the same as before. */
+		/* In most cases it is the only part, or unchanged. */
 		if (!(word->parts == 1 && word->part[0].mask == mask))
 			refine(word, mask);
 	}
@@ -302,7 +302,7 @@ static struct block *find_block(struct memory *m, const void *p, bool inside)
 		return NULL;
 	offset %= HEAP;
 	high = m->block_count[heap];
-	while (low < high) { /* the last block that begins at or before it */
+	while (low < high) { /* binary search: the last block at or before it */
 		int middle = (low + high) / 2;
 
 		if (m->blocks[heap][middle].offset <= offset)
@@ -380,7 +380,7 @@ struct cell *memory_free(struct memory *m, void *p, int thread, clock_vector kno
 	return used ? (struct cell *)p : NULL;
 }
 
-/* Marks all blocks that the words between lead to. */
+/* Marks all blocks that these words point to, transitively. */
 static void reach(struct memory *m, const char *start, size_t size)
 {
 	size_t i;
@@ -408,7 +408,8 @@ const void *memory_leak(struct memory *m)
 		for (b = 0; b < m->block_count[i]; b++) {
 			struct block *block = &m->blocks[i][b];
 
-			/* Nobody's to free: before all threads, or thread-local. */
+			/* Not the program's to free: from before the threads, or
+			 * thread-local. */
 			block->reached = i == 0 || block->site == NULL;
 			left = left || !(block->reached || block->freed);
 		}
@@ -460,7 +461,7 @@ uint64_t *memory_shadow(struct memory *m, const void *p, int number)
 	return (uint64_t *)(m->world + SHADOWS) + i;
 }
 
-/* The value that an atomic has before anybody writes it. */
+/* The initial value of an atomic. */
 static uint64_t initial(struct memory *m, const char *address, int width)
 {
 	int i;
@@ -584,7 +585,7 @@ bool memory_describe(struct memory *m, const void *p, char *to, size_t size)
 	struct thread *self = current_search->self;
 	bool known;
 
-	/* What reads line numbers takes its memory from the C library. */
+	/* The code that reads line numbers allocates from the C library. */
 	current_search->self = NULL;
 	known = describe(m, p, to, size);
 	current_search->self = self;

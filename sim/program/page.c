@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Failing executions as a page: one file, which asks nobody for anything. Threads are
- * lanes, steps are boxes, and arrows lead from a write to whoever reads it. */
+/* Failing executions as a self-contained HTML page. Threads are lanes, steps are boxes,
+ * and arrows lead from a write to the threads that read it. */
 #include "picture.h"
 
 #include <string.h>
 
 enum {
-	EDGE = 12,     /* around it all */
-	HEAD = 34,     /* room for the names of lanes */
-	LANE_GAP = 72, /* for arrows */
+	EDGE = 12,     /* outer margin */
+	HEAD = 34,     /* height of the lanes' names */
+	LANE_GAP = 72, /* space for arrows */
 	ROW_GAP = 10,
-	PADDING = 8, /* of a box */
+	PADDING = 8, /* inside a box */
 	LINE = 17,
-	LETTER = 15, /* twice the width of one, at 12 pixels */
+	LETTER = 15, /* twice the width of a letter, at 12 pixels */
 	BEND = 34,   /* of an arrow */
 };
 
@@ -79,7 +79,7 @@ static void write_text(FILE *out, const char *text)
 	}
 }
 
-/* Where everything is. */
+/* The layout. */
 struct drawing {
 	const struct picture *picture;
 	int left[MAX_THREADS], width[MAX_THREADS];
@@ -98,7 +98,7 @@ static void lay_out(struct drawing *d, const struct picture *picture)
 
 	d->picture = picture;
 	for (t = 0; t < MAX_THREADS; t++)
-		d->width[t] = 14; /* letters */
+		d->width[t] = 14; /* in letters */
 	d->bottom = HEAD;
 	for (i = 0; i < picture->count; i++) {
 		const struct row *row = &picture->rows[i];
@@ -168,7 +168,7 @@ static void draw_box(FILE *out, const struct drawing *d, int i)
 	fputs("</g>\n", out);
 }
 
-/* From the side of one box to the side of the other that faces it. */
+/* From the side of one box to the facing side of the other. */
 static void draw_arrow(FILE *out, const struct drawing *d, int from, int to)
 {
 	const struct row *a = &d->picture->rows[from], *b = &d->picture->rows[to];

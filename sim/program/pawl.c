@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Locks of ours in somebody's program: what their headers call in the library, which is
- * not compiled with it. A mutex is its header's fast path and, in place of the queue,
- * one wait; nobody sleeps, so `due` stays 0. Waiting arrays are the program's static
- * memory, of programs that have such locks. The rest of the library is refused by name.
+ * pawl's locks in the checked program: the functions of libpawl that their headers call,
+ * since the library itself is not compiled for the checker. A mutex is its header's fast
+ * path and one wait in place of the queue; no thread sleeps, so `due` stays 0. The
+ * waiting arrays are static memory of programs that use such locks. Other functions of
+ * the library are refused by name.
  */
 #include "heap.h"
 #include "load.h"
@@ -16,13 +17,13 @@
 #include <errno.h>
 #include <string.h>
 
-/* Whoever waits for a word looks at it again: a loop that loops.c knows. */
+/* Returns at once: the caller reads its word again, a loop that loops.c recognises. */
 void pawl_park_(const pawl_atomic64 *w, enum pawl_until until, uint64_t value)
 {
 	(void)w, (void)until, (void)value;
 }
 
-/* Not by the name that the header would give the owner: so it unlocks the slow way. */
+/* Stores another owner than the header would, so that unlock takes the slow path. */
 static void lock(struct pawl_mutex *m, enum operation how, const void *site)
 {
 	own_read(how, &m->word.raw, 0, (uint64_t)me(current_search) + 1, SIM_ACQUIRE,
@@ -53,7 +54,7 @@ void pawl_mutex_unlock_slow_(struct pawl_mutex *m)
 	unlock(m, SITE);
 }
 
-/* The word of a condition is the set of those who wait: 0 if nobody does. */
+/* The word of a condition is the set of waiting threads: 0 if there is none. */
 
 void pawl_cond_wait_slow_(struct pawl_cond *c, struct pawl_mutex *m)
 {
@@ -90,7 +91,7 @@ void pawl_cond_signal_slow_(struct pawl_cond *c, bool all)
 		condition_signal(&c->waiters.raw, c, SITE);
 }
 
-/* Nodes of queues: each goes back at once, so that who touches it later is seen. */
+/* Queue nodes: freed at once, so that a later access is seen as use after free. */
 
 struct pawl_node *pawl_node_new_(void)
 {
@@ -103,12 +104,12 @@ void pawl_node_free_(struct pawl_node *node)
 	played_free(node);
 }
 
-/* A thread's storage outlives it here. */
+/* A thread's storage is never freed here. */
 void pawl_at_thread_exit_native_(void)
 {
 }
 
-/* Waiting arrays, and values that never recur: a block of them for each thread. */
+/* Waiting arrays, and hapax values: one block for each thread. */
 
 PUBLIC pawl_atomic64 pawl_twa_slots_[PAWL_WAITING_SLOTS];
 PUBLIC pawl_atomic64 pawl_hapax_slots_[PAWL_WAITING_SLOTS];
@@ -155,6 +156,6 @@ uint64_t pawl_hapax_block_(void)
 {
 	int t = me(current_search);
 
-	symmetry_names(current_search, t); /* where waiters wait hangs on it */
+	symmetry_names(current_search, t); /* slots of waiters depend on it */
 	return (uint64_t)(t + 1) << PAWL_HAPAX_BLOCK_BITS;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows of a failing execution, from the steps of its trace. */
+/* Builds the rows of a failing execution from the steps of its trace. */
 #include "picture.h"
 
 #include <sim/explore/lines.h>
@@ -11,7 +11,7 @@ static const struct event *event_of(struct graph *g, const struct step *step)
 	return step->event == INITIAL ? NULL : graph_event(g, step->event);
 }
 
-/* A thread's own variables say nothing, unless another thread knows them too. */
+/* A thread's own variables are left out unless another thread accesses them. */
 static bool is_private(const struct trace *trace, const struct step *step,
 		       struct memory *m)
 {
@@ -32,7 +32,7 @@ static bool fails(const struct step *step)
 	return step->what != NULL && strncmp(step->what, "HERE", 4) == 0;
 }
 
-/* The access that fails is noted twice: as an access, and as what fails. */
+/* The failing access is recorded twice: as an access and as the failure. */
 static bool is_said_again(const struct trace *trace, int i)
 {
 	const struct step *step = &trace->steps[i], *next = step + 1;
@@ -42,7 +42,7 @@ static bool is_said_again(const struct trace *trace, int i)
 	       next->site == step->site;
 }
 
-/* How threads begin and end is written to words of the checker's own. */
+/* The start and the end of a thread are writes to shadow words. */
 static bool describe_life(struct row *row, const struct event *e, struct memory *m)
 {
 	char name[64];
@@ -67,7 +67,7 @@ static bool describe_life(struct row *row, const struct event *e, struct memory 
 	return true;
 }
 
-/* `access`: the one that fails here, or NULL. */
+/* `access`: the failing access, or NULL. */
 static void describe(struct row *row, const struct step *step, const struct step *access,
 		     struct graph *g, struct memory *m)
 {
@@ -89,7 +89,7 @@ static void describe(struct row *row, const struct step *step, const struct step
 	row->text[sizeof(row->text) - 1] = 0;
 }
 
-/* The row that shows an event, as such or as the writing half of an update. */
+/* The row of an event, or of the update whose write half it is. */
 static int find_row(const struct picture *picture, const event_id *shows, event_id id)
 {
 	int i;
@@ -100,7 +100,8 @@ static int find_row(const struct picture *picture, const event_id *shows, event_
 	return -1;
 }
 
-/* Whether who has hb has acquired what a write releases; false if that is nothing. */
+/* Whether an event with this hb has acquired what a write releases; false if it releases
+ * nothing. */
 static bool has_acquired(clock_vector hb, const struct event *write)
 {
 	bool releases = false;
@@ -114,8 +115,9 @@ static bool has_acquired(clock_vector hb, const struct event *write)
 	return releases;
 }
 
-/* The write of another thread that a step reads, or, if it is a fence, that an earlier
- * read took a value from and that is acquired only here; INITIAL if there is none. */
+/* The write of another thread that a step reads; or, for a fence, the write that an
+ * earlier read took its value from and that the fence acquires; INITIAL if there is
+ * none. */
 static event_id find_write(struct graph *g, event_id id)
 {
 	const struct event *e = graph_event(g, id);
@@ -182,7 +184,7 @@ void picture_make(struct picture *picture, const struct trace *trace, struct gra
 			 i > 0 && is_said_again(trace, i - 1) ? step - 1 : NULL, g, m);
 		find_source(picture, shows, row, step->event, g);
 		if (describe_life(row, event_of(g, step), m))
-			row->source[0] = 0; /* it goes without saying */
+			row->source[0] = 0; /* obvious from the row itself */
 		shows[picture->count++] = step->update != INITIAL ? step->update
 								  : step->event;
 		picture->moves[step->thread] = true;

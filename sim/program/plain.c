@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Plain accesses: what the compiler calls before each, and what the program calls to
- * copy, set and compare memory, for which it calls the C library (see load.c for how
- * those calls come here).
+ * Plain accesses: the functions that the compiler calls before each, and those that the
+ * program calls to copy, set and compare memory (load.c binds these calls).
  */
 #include "plain.h"
 
@@ -10,7 +9,7 @@
 
 #include <string.h>
 
-/* Whether it lies in the running thread's own stack, which loops.c looks at itself. */
+/* Whether p is on the running thread's own stack, which loops.c compares as a whole. */
 static bool on_own_stack(const void *p)
 {
 	size_t size;
@@ -68,7 +67,7 @@ PLAIN_SIZE(16)
 RANGE(__tsan_read_range, false)
 RANGE(__tsan_write_range, true)
 
-/* Of an object that is made and unmade: its pointer to virtual functions. */
+/* Construction and destruction of an object: its pointer to the virtual table. */
 PUBLIC void __tsan_vptr_update(void **p, void *value);
 PUBLIC void __tsan_vptr_update(void **p, void *value)
 {
@@ -82,7 +81,7 @@ PUBLIC void __tsan_vptr_read(void **p)
 	plain_access(p, sizeof(*p), false, SITE);
 }
 
-/* Not needed: functions entered and left, start-up. */
+/* Unused: function entry and exit, start-up. */
 PUBLIC void __tsan_func_entry(void *caller);
 PUBLIC void __tsan_func_entry(void *caller)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Plain accesses by what the program calls. */
+/* Plain accesses made on behalf of the program. */
 #ifndef PROGRAM_PLAIN_H
 #define PROGRAM_PLAIN_H
 
 #include "program.h"
 
-/* Each byte of it is read or written by the running thread. */
+/* The running thread reads or writes each of these bytes. */
 void plain_access(const void *p, size_t size, bool write, const void *site);
 
-/* In place of the C library's, in the program alone. */
+/* In place of the C library's functions, for the program alone. */
 void *__tsan_memset(void *to, int byte, size_t size);
 void *__tsan_memcpy(void *to, const void *from, size_t size);
 void *__tsan_memmove(void *to, const void *from, size_t size);

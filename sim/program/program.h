@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checking anybody's program: it is compiled with -fsanitize=thread, and the calls
- * that the compiler inserts, and those of the C library, come here.
+ * Checks a user's program: it is compiled with -fsanitize=thread, and the calls that the
+ * compiler inserts, and calls of the C library, come here.
  *
- *   main.c      explores the program, and prints the verdict
- *   load.c      loads it, and binds what it calls to what calls.c lists: our function,
- *               the C library's, or one that refuses
- *   memory.c    its memory: statics, heap, stacks, thread-local variables
- *   accesses.c  races, and memory that is gone
+ *   main.c      explores the program and prints the verdict
+ *   load.c      loads it and binds each function that it calls by the tables of calls.c:
+ *               ours, the C library's, or a stub that refuses
+ *   memory.c    its memory: static variables, heap, stacks, thread-local variables
+ *   accesses.c  data races, freed memory
  *   events.c    reads, writes, fences, waits: the events of the explorer
  *   loops.c     loops that only wait
- *   symmetry.c  threads that do the same
- *   entries.c   what the compiler calls for atomics
- *   plain.c     what it calls for plain accesses
+ *   symmetry.c  threads that run the same code
+ *   entries.c   the compiler's calls for atomics
+ *   plain.c     the compiler's calls for plain accesses
  *   threads.c, locks.c, conditions.c, semaphores.c, pawl.c, heap.c
- *               what the program calls: threads, mutexes, semaphores, malloc
- *   picture.c, columns.c, page.c   a failing execution, for people
+ *               the program's own calls: threads, mutexes, semaphores, malloc
+ *   picture.c, columns.c, page.c   display of a failing execution
  *
- * memory.c and accesses.c take the place of those in sim/explore, which follow words
- * of 8 bytes; here every byte counts, and an atomic has 1 to 8 of them.
+ * memory.c and accesses.c replace those of sim/explore, which track words of 8 bytes;
+ * here each byte is tracked, and an atomic has 1 to 8 of them.
  */
 #ifndef PROGRAM_H
 #define PROGRAM_H
@@ -28,7 +28,7 @@
 #define SITE   __builtin_return_address(0)
 #define PUBLIC __attribute__((visibility("default")))
 
-/* What runs: main, or one check_ function. */
+/* A function to check: main, or a check_ function. */
 struct subject {
 	const char *name;
 	int (*main)(int argc, char **argv, char **environment);
@@ -42,11 +42,11 @@ static inline bool on_thread(void)
 }
 
 /* main.c */
-extern bool program_loading; /* its constructors run */
+extern bool program_loading; /* the constructors run */
 extern int program_unroll;   /* 0 = no bound */
-/* Stops everything: what the program called cannot be played. */
+/* Ends the check: the program called something that is not supported. */
 void program_refuse(const char *what, const void *site) __attribute__((noreturn));
-/* What there is to say of atomics that are too large: their size, and what is done. */
+/* The message about atomics that are too large: their size, and the operation. */
 #define PROGRAM_WIDE                                                              \
 	"an atomic of %s bytes (%s) cannot be played, only one of 1, 2, 4 or 8: " \
 	"pack it, use an index in place of a pointer, or guard it by a mutex"
@@ -56,10 +56,10 @@ void program_fail(enum verdict verdict, const void *site, const char *format, ..
 
 /* memory.c */
 
-/* The part of a word of 8 bytes that is accessed as a whole. Clocks hold, for each
+/* A part of an 8-byte word that is always accessed as a whole. Clocks hold, for each
  * thread, how many of its events must have happened for its last access. */
 struct part {
-	uint8_t mask; /* its bytes; parts of a word are disjoint */
+	uint8_t mask; /* its bytes; the parts of a word are disjoint */
 	bool written_plainly;
 	clock_vector plain_reads, plain_writes, atomic_reads, atomic_writes;
 };
@@ -67,42 +67,42 @@ struct part {
 enum { NO_ATOMIC = 0, INSIDE = 0xff };
 
 struct word {
-	uint32_t run;	  /* in which the clocks were written */
-	uint32_t freed;	  /* in which it was freed */
-	uint32_t guard;	  /* in which it lay between two blocks */
-	uint32_t between; /* in which it may tell threads apart, see symmetry.c */
+	uint32_t run;	  /* run in which the clocks were set */
+	uint32_t freed;	  /* run in which it was freed */
+	uint32_t guard;	  /* run in which it was a gap between blocks */
+	uint32_t between; /* run in which it may distinguish threads: symmetry.c */
 	uint8_t parts;
-	uint8_t width[8]; /* of the atomic that begins here; INSIDE one; NO_ATOMIC */
+	uint8_t width[8]; /* width of the atomic that begins here; INSIDE; NO_ATOMIC */
 	uint8_t location[8];
 	struct part part[8];
 };
 
 struct place {
-	struct word *word; /* NULL: not followed */
+	struct word *word; /* NULL: not tracked */
 	char *address;	   /* of the word */
 	enum memory_state state;
-	int owner; /* the thread whose stack it is; -1 = none */
+	int owner; /* the thread whose stack contains it; -1 = none */
 };
 
 struct place place_find(struct memory *m, const void *p);
-/* The next part of a word that these bytes touch, after splitting; NULL at the end. */
+/* The next part of a word that overlaps these bytes, after splitting; NULL at the end. */
 struct part *word_part(struct word *word, uint8_t mask, int *from);
 
-/* Where the program's static variables are; once, after it was loaded. */
+/* Registers the program's static variables; once, after loading. */
 void memory_add_static(struct memory *m, char *start, size_t size);
-/* Takes what is there now for their initial values. */
+/* Takes their current values as the initial ones. */
 void memory_keep(struct memory *m);
-/* The program's memory: as memory_allocate, but never NULL. */
+/* Allocates for the program: as memory_allocate, but never NULL. */
 void *program_allocate(size_t size, size_t alignment, const void *site);
 size_t memory_block_size(struct memory *m, const void *p); /* 0: no live block */
 bool memory_block_freed(struct memory *m, const void *p);
-/* The first block that is left and that no static variable leads to. */
+/* The first block that is not freed and not reachable from static variables. */
 const void *memory_leak(struct memory *m);
-/* Who allocated a block. */
+/* The call site that allocated a block. */
 void memory_set_site(struct memory *m, const void *p, const void *site);
 const void *memory_site(struct memory *m, const void *p);
-/* Words of the checker's own that go with an address, by number: what they are for,
- * and a multiple of OWN_KINDS where there are several. */
+/* Kinds of shadow words, which belong to an address; a kind plus a multiple of OWN_KINDS
+ * where there are several. */
 enum own_kind {
 	OWN_THREAD,
 	OWN_MUTEX,
@@ -114,21 +114,21 @@ enum own_kind {
 	OWN_SEMAPHORE,
 	OWN_ARRIVALS,
 	OWN_GATE,
-	OWN_TIMES_MADE, /* no event ever reads or writes it */
+	OWN_TIMES_MADE, /* no event reads or writes it */
 	OWN_ERRNO,
 	OWN_KINDS
 };
 uint64_t *memory_shadow(struct memory *m, const void *p, int number);
-/* Names an atomic. */
+/* Numbers an atomic. */
 uint8_t memory_name_atomic(struct memory *m, char *address, int width);
 int memory_width(struct memory *m, uint8_t location);
 
-/* accesses.c: the location of an atomic; and its accesses. */
+/* accesses.c: the location of an atomic, and its accesses. */
 uint8_t access_atomic_at(struct search *s, const void *p, int width, const void *site);
 void access_atomic_done(struct search *s, const void *p, int width, bool write);
 void access_plain_range(struct search *s, const void *p, size_t size, bool write,
 			const void *site);
-/* Only whether it is there: for what the C library does with an object. */
+/* Checks only that it is live: for what the C library does with an object. */
 void access_lives(struct search *s, const void *p, const void *site);
 
 /* events.c */
@@ -141,24 +141,24 @@ struct access {
 	uint64_t expected; /* CAS and waits */
 	uint64_t operand;
 	const void *site;
-	bool own; /* a word of the checker's own: memory_shadow */
+	bool own; /* a shadow word: memory_shadow */
 };
 
 uint64_t event_read(const struct access *a, bool *wrote);
 void event_store(const struct access *a);
 void event_fence(int order, const void *site);
-bool event_choose(const void *site); /* both */
+bool event_choose(const void *site); /* explores both results */
 
-/* Shorthand for words of the checker's own, which are 8 bytes wide. */
+/* Shorthand for shadow words, which are 8 bytes wide. */
 uint64_t own_read(enum operation operation, uint64_t *word, uint64_t expected,
 		  uint64_t operand, int order, const void *site, bool *wrote);
 void own_store(uint64_t *word, uint64_t value, int order, const void *site);
-/* Does nothing until a word was written; then reads it. */
+/* Blocks until the word is written, then reads it. */
 uint64_t own_until_written(uint64_t *word, const void *site);
 
 /* loops.c */
 
-/* What the entry found in the registers that a call keeps, and its stack pointer. */
+/* The callee-saved registers and the stack pointer at the entry. */
 struct registers {
 	uint64_t kept[20];
 	char *stack;
@@ -166,10 +166,10 @@ struct registers {
 extern struct registers program_registers;
 extern bool program_registers_fresh;
 
-/* About to read: stops here if the thread goes round. Returns what the read is known
- * to wait for, for event.waits. */
+/* Before a read: stops here if the thread is in a waiting loop. Returns the wait that
+ * this read is known to be, for event.waits. */
 uint8_t loops_before_read(struct search *s, const void *site);
-/* What it has done that may change how its loop goes on. */
+/* Report that the thread did something that may change its loop. */
 void loops_wrote(void);
 void loops_read_plainly(void);
 void loops_start(void);	 /* a new run */

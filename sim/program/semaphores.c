@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Semaphores and barriers, as words of the checker's own. */
+/* Semaphores and barriers, as shadow words. */
 #include "plain.h"
 #include "threads.h"
 
 #include <errno.h>
 
-/* Once more the same is no news: a loop that tries may be one that waits. */
+/* Stores errno only if it differs: a loop that tries again may be one that waits. */
 static int fail(int error)
 {
 	int *mine = played_errno_location();
@@ -16,7 +16,7 @@ static int fail(int error)
 	return -1;
 }
 
-/* Semaphores: a word is the value. */
+/* Semaphores: the word is the value. */
 
 int played_sem_init(sem_t *s, int shared, unsigned value)
 {
@@ -32,7 +32,7 @@ int played_sem_destroy(sem_t *s)
 	return 0;
 }
 
-/* A timed one that nobody ends has ended by its time, which is another execution. */
+/* A timed wait that no thread ends has timed out; that is another execution. */
 static int take(sem_t *s, bool timed, const void *site)
 {
 	own_read(timed ? OP_ASSUME_NE_RMW : OP_AWAIT_NE_RMW,
@@ -45,7 +45,7 @@ int played_sem_wait(sem_t *s)
 	return take(s, false, SITE);
 }
 
-/* Of our own words this is one that a loop may watch: see try_take in locks.c. */
+/* A shadow word that a loop may watch: see try_take in locks.c. */
 static uint64_t look(uint64_t *word, int order, const void *site)
 {
 	return event_read(
@@ -103,9 +103,9 @@ int played_sem_getvalue(sem_t *s, int *value)
 }
 
 /*
- * Barriers: a word counts who has come since it was made, and each round has a word
- * that its last one writes. How many it takes is in the object. One that is made anew
- * has new rounds.
+ * Barriers: a word counts the arrivals since initialisation, and each round has a word
+ * that its last thread writes. The object has the number of threads. A barrier that is
+ * initialised again has new rounds.
  */
 
 static uint64_t *times_made(const pthread_barrier_t *b)

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that do the same. Of executions that differ only in which of them is which one
- * is enough. Alike are threads that one thread creates one after the other, with the same
- * function and the same argument (or a block of the heap each, with the same contents).
+ * Symmetry reduction: of executions that differ only by a permutation of identical
+ * threads, one is enough. Identical are threads that one thread creates one after the
+ * other with the same function and the same argument (or a heap block each, with equal
+ * contents).
  *
- * Each has a point: its first atomic update, which taking a lock is, too. If that of one
- * of them precedes that of another, by program order and reads-from, the first must have
- * been created before the other; a thread of which that is not true stops at its point,
- * and what comes of it is no execution. It knows so from its own past, like a thread that
- * returns early, so the search loses nothing else by it; and every execution can be given
- * names that agree with the order of points, so that one of its kind is left.
+ * Each has a point: its first atomic update, which includes taking a lock. If the point
+ * of one precedes that of another by program order and reads-from, the first must have
+ * been created before the second; a thread that violates this stops at its point, and the
+ * run is no execution. The thread decides this from its own past, like a thread that
+ * returns early, so the search loses nothing else; and every execution can be renamed to
+ * agree with the order of points, so that one of its class remains.
  *
- * That holds as long as nothing tells them apart. What could, and is looked for:
+ * This holds as long as nothing distinguishes the threads. What could, and is checked:
  *
- * - their creation: whatever the creator touched between two of them, they never touch,
- *   but for the argument's block, which is the thread's own; and it does nothing atomic;
- * - their end: one thread joins them all, and between the first and the last does nothing
- *   atomic, touches nothing that they touch, and finds the same result in each;
- * - their names: none asks who it is, makes a key or a thread, or is detached.
+ * - their creation: whatever the creator accesses between two of them, they never access,
+ *   except the argument's block, which is the thread's own; and it does nothing atomic;
+ * - their end: one thread joins them all, and between the first and the last join does
+ *   nothing atomic, accesses nothing that they access, and gets the same result from each;
+ * - their names: none asks for its own id, creates a key or a thread, or is detached.
  *
- * If one of these happens they are not alike, and the search begins again. It happens in
- * an execution that is kept if it happens in any: up to there names can be exchanged.
- * What is not seen is a thread that makes something of the bits of an address of its own,
- * its stack, say, or compares it with another's for more than being the same.
+ * If one of these happens, the threads are not identical and the search starts again. If
+ * it happens in any execution, it happens in one that is kept: up to there, threads can
+ * be renamed. Not detected is a thread that uses the bits of an address of its own, its
+ * stack say, or compares it with another thread's for more than equality.
  */
 #include "symmetry.h"
 
@@ -33,26 +34,26 @@ enum answer { UNKNOWN, YES, NO };
 bool symmetry_wanted;
 bool symmetry_used;
 
-/* Of a program. */
-static enum answer alike[MAX_THREADS]; /* with the one created before it */
-static int before[MAX_THREADS];	       /* who that is */
-static bool has_block[MAX_THREADS];    /* its argument is one of its own */
-static int classes[MAX_THREADS];       /* by the first one; -1 = like no other */
+/* For a program. */
+static enum answer alike[MAX_THREADS]; /* identical to the thread created before it */
+static int before[MAX_THREADS];	       /* the thread created before it */
+static bool has_block[MAX_THREADS];    /* its argument is a block of its own */
+static int classes[MAX_THREADS];       /* its first member; -1 = no other member */
 
-/* Of a run. */
+/* For a run. */
 static struct {
 	const void *run, *argument;
 	uint64_t contents;
 	size_t size;  /* of the argument's block */
-	int position; /* its creator's, then */
+	int position; /* its creator's position at that time */
 	int point;    /* -1 = not yet */
 	bool passing; /* it is about to create or to join */
-	int watched;  /* a class that it might tell apart now; -1 = none */
-	int joiner;   /* of a first one: who joins its class */
-	int joined;   /* of a first one: how many have been */
-	void *result; /* of a first one: what they gave */
+	int watched;  /* class that it might distinguish now; -1 = none */
+	int joiner;   /* first member: the thread that joins the class */
+	int joined;   /* first member: how many are joined */
+	void *result; /* first member: their result */
 } threads[MAX_THREADS];
-static double all; /* executions, with those left out */
+static double all; /* executions, including symmetric ones */
 
 void symmetry_forget(void)
 {
@@ -206,7 +207,7 @@ static bool accessed_by(const struct word *word, int t)
 	return false;
 }
 
-/* Whether p is in the block that another was given. */
+/* The thread whose argument's block contains p. */
 static int owner_of(const char *p)
 {
 	int t;
@@ -257,7 +258,8 @@ void symmetry_update(struct search *s)
 			search_pause(s, THREAD_OUT_OF_TURN);
 }
 
-/* In how many orders the points of a class can be that agree with what precedes what. */
+/* The number of orders of a class's points that agree with program order and
+ * reads-from. */
 static double orders(struct search *s, const int *members, int n)
 {
 	static double ways[1 << MAX_THREADS];
@@ -266,7 +268,7 @@ static double orders(struct search *s, const int *members, int n)
 	ways[0] = 1;
 	for (set = 1; set < 1 << n; set++) {
 		ways[set] = 0;
-		for (i = 0; i < n; i++) { /* who is the last of them */
+		for (i = 0; i < n; i++) { /* the last member in the order */
 			bool last = (set >> i & 1) != 0;
 
 			for (j = 0; j < n && last; j++)
@@ -286,7 +288,7 @@ void symmetry_count(void *context, struct graph *g)
 	double stands_for = 1;
 
 	(void)context, (void)g;
-	if (s->result->executions == 1) /* of a search that may have begun again */
+	if (s->result->executions == 1) /* the search may have started again */
 		all = 0;
 	for (class = 0; symmetry_used && class < MAX_THREADS; class ++) {
 		for (n = t = 0; t < MAX_THREADS; t++)

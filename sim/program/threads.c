@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads: created, joined, gone. A thread has a number that follows from who created
- * it and how manieth that was, so that runs agree on it. Two words of the checker's
- * own stand for its start and its end: it does nothing before the one is written, and
- * who joins it does nothing before the other is.
+ * Threads: creation, join, exit. A thread's number follows from its creator and its index
+ * among the creator's threads, so that all runs agree on it. Two shadow words stand for
+ * its start and its end: it does nothing before the first is written, and a joining
+ * thread waits for the second.
  */
 #include "threads.h"
 
@@ -25,7 +25,7 @@ struct record {
 	int exit_count;
 };
 
-/* Of use to few programs, and not cleared for the others. */
+/* Few programs use it; not cleared for the others. */
 static struct {
 	void *values[MAX_THREADS * KEYS];
 	struct {
@@ -38,7 +38,7 @@ static bool keys_used;
 static struct record records[MAX_THREADS];
 static void (*destructors[MAX_THREADS * KEYS])(void *value);
 
-/* Which thread is whose child; kept over all runs of a program. */
+/* The children of each thread; kept over all runs of a program. */
 static int numbers[MAX_THREADS][MOST_CREATED];
 static int numbers_used = 1;
 
@@ -100,7 +100,7 @@ static void create(pthread_t *thread, struct record record, const void *site)
 					   : (const void *)(uintptr_t)record.run_c11,
 			record.argument);
 	if (t >= s->graph.threads) {
-		s->restart = true; /* with one more */
+		s->restart = true; /* with one more thread */
 		search_stop(s);
 	}
 	*thread = (pthread_t)t + 1;
@@ -121,7 +121,7 @@ static void leave(void *result, const void *site)
 		i = --record->exit_count;
 		more[me(s)].exits[i].run(more[me(s)].exits[i].object);
 	}
-	for (i = 0; keys_used && i < 4; i++) { /* as often as POSIX wants */
+	for (i = 0; keys_used && i < 4; i++) { /* PTHREAD_DESTRUCTOR_ITERATIONS */
 		for (key = 0; key < MAX_THREADS * KEYS; key++) {
 			void *value = more[me(s)].values[key];
 
@@ -197,7 +197,7 @@ int played_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 	return 0;
 }
 
-/* `wanted`: the caller looks at what the thread gave. */
+/* `wanted`: the caller reads the thread's result. */
 static int join(pthread_t thread, void **result, bool wanted, const void *site)
 {
 	struct search *s = current_search;
@@ -301,7 +301,7 @@ int *played_errno_location(void)
 		s->memory, (void *)((uintptr_t)(me(s) + 1) << 1), OWN_ERRNO);
 }
 
-/* Keys. Who creates one gives it a number of its own. */
+/* Keys, numbered per creating thread. */
 
 int played_pthread_key_create(unsigned *key, void (*destructor)(void *))
 {
@@ -338,7 +338,7 @@ int played_pthread_setspecific(unsigned key, const void *value)
 	return 0;
 }
 
-/* Destructors of C++ variables that are a thread's own. */
+/* Destructors of C++ thread_local variables. */
 int played_thread_atexit(void (*run)(void *), void *object, void *library)
 {
 	struct record *record = mine();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads and locks in place of the C library's. */
+/* Threads and locks, in place of the C library's. */
 #ifndef PROGRAM_THREADS_H
 #define PROGRAM_THREADS_H
 
@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 
-/* Runs the program's constructors, on its first thread. */
+/* Runs the program's constructors on its first thread. */
 void program_construct(void);
 
 int played_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
@@ -29,14 +29,14 @@ void *played_pthread_getspecific(unsigned key);
 int played_pthread_setspecific(unsigned key, const void *value);
 int played_thread_atexit(void (*run)(void *), void *object, void *library);
 
-/* Its own errno. */
+/* The thread's own errno. */
 int *played_errno_location(void);
 
 /* locks.c */
 void locks_reset(void); /* a new run */
-/* The word that stands for an object; its maker and destroyer race with us. */
+/* The shadow word of an object; a concurrent initialisation or destruction is a race. */
 uint64_t *own_word(const void *object, int kind, const void *site);
-/* An object is made: it is cleared. */
+/* Initialises an object: clears it. */
 void own_make(void *object, size_t size, const void *site);
 
 int played_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *attributes);
@@ -77,11 +77,11 @@ bool mutex_is_held(const pthread_mutex_t *m, const void *site);
 /* conditions.c */
 void conditions_reset(void); /* a new run */
 
-/* A wait in its parts: join the set, let go of the mutex, sleep, get the mutex back. A
- * timed sleep that nobody ends has ended by its time, which is another execution. */
+/* The parts of a wait: join the set, unlock the mutex, sleep, lock the mutex. A timed
+ * sleep that no thread ends has timed out; that is another execution. */
 void condition_join(uint64_t *set, const void *site);
 void condition_sleep(const void *c, bool timed, const void *site);
-/* A thread is woken for nothing once, which a caller must expect at any time. */
+/* One spurious wake-up per thread, which a caller must expect at any time. */
 bool condition_wakes_for_nothing(const void *site);
 void condition_signal(uint64_t *set, const void *c, const void *site);
 void condition_broadcast(uint64_t *set, const void *c, const void *site);
