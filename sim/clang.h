@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Put in front of simulated code that clang compiles: it sets and copies memory
- * through the C library, where sim/plain.c would not see it, up to version 14; and
- * from 15 on by these very names.
+ * Included before simulated code that clang compiles. Up to version 14 clang sets and
+ * copies structures by calling the C library, which sim/plain.c would not see; from 15 on
+ * it calls these names itself.
  */
 #if defined(__clang__) && __clang_major__ < 15
 __asm__(".set memset, __tsan_memset\n"

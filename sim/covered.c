@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counters of gcov in simulated code (pawl-covered). That code is compiled with
- * -fprofile-update=atomic, so the compiler turns an increment into this call of the
- * sanitizer instead of a plain access, which an engine would judge and which would leave
- * the count in a register, as part of the thread's state.
+ * gcov counters in simulated code (pawl-covered). That code is compiled with
+ * -fprofile-update=atomic, so an increment becomes this call of the sanitizer instead of
+ * a plain access. A plain access would be judged by the engine, and would leave the count
+ * in a register, where it would become part of the thread's state.
  */
 #include <gcov.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ uint64_t __tsan_atomic64_fetch_add(uint64_t *counter, uint64_t n, int order)
 	return 0;      /* not the count: the same in every execution */
 }
 
-/* A case ends its process by _exit: the linker puts this in its place (--wrap). */
+/* A case ends its process by _exit; the linker substitutes this function (--wrap). */
 _Noreturn void __real__exit(int status);
 _Noreturn void __wrap__exit(int status);
 _Noreturn void __wrap__exit(int status)
@@ -27,8 +27,8 @@ _Noreturn void __wrap__exit(int status)
 	__real__exit(status);
 }
 
-/* A case that has sent its result still writes its counters, and is killed when the
- * command ends (PR_SET_PDEATHSIG): so the command waits. */
+/* A case that has sent its result still writes its counters, and PR_SET_PDEATHSIG would
+ * kill it when the command ends. So the command waits for all cases. */
 __attribute__((destructor)) static void wait_for_cases(void)
 {
 	while (wait(NULL) > 0)

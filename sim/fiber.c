@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fibers by hand-written switches, one for each CPU: ucontext would make
- * two system calls a switch, and the checker makes millions of switches.
+ * Fibers with a hand-written switch for each architecture: swapcontext makes two system
+ * calls per switch, and the checker makes millions of switches.
  */
 #define _GNU_SOURCE /* the names of registers */
 #include "fiber.h"
@@ -18,23 +18,23 @@
 #endif
 
 struct sim_fiber {
-	void *here;  /* its stack pointer while it is not running */
-	void *there; /* the resumer's stack pointer while it is */
+	void *here;  /* stack pointer while the fiber is suspended */
+	void *there; /* stack pointer of the resumer while the fiber runs */
 	void (*run)(void *argument);
 	void *argument;
 	char *stack;
 	size_t stack_size;
-	void *fake_stack; /* AddressSanitizer's, for this fiber */
+	void *fake_stack; /* AddressSanitizer's fake stack of this fiber */
 	const void *resumer_stack;
 	size_t resumer_stack_size;
 };
 
 /*
- * Saves the callee-saved registers on the current stack, leaves the stack
- * pointer in *save, and continues from the registers saved at `load`.
+ * Saves the callee-saved registers on the current stack, stores the stack pointer in
+ * *save, and restores the registers saved at `load`.
  */
 void sim_fiber_switch(void **save, void *load) __asm__("sim_fiber_switch");
-/* What a new fiber's first switch returns into. */
+/* Return address of a new fiber's first switch. */
 void sim_fiber_entry(void) __asm__("sim_fiber_entry");
 
 enum {
@@ -44,7 +44,7 @@ enum {
 #elif defined(__aarch64__)
 		20, /* x19-x28, x29, x30, d8-d15 */
 #elif defined(__riscv) && __riscv_xlen == 64
-		26, /* s0-s11, ra, fs0-fs11; one for the alignment */
+		26, /* s0-s11, ra, fs0-fs11, and one for alignment */
 #else
 #error "fibers are written for x86-64, aarch64 and riscv64"
 #endif
@@ -193,7 +193,7 @@ __asm__(".text\n"
 enum { WORD_ARGUMENT = 0, WORD_ENTRY = 12 };
 #endif
 
-/* AddressSanitizer must be told when the stack changes under it. */
+/* Announces a switch of stacks to AddressSanitizer. */
 static void leave_for(void **fake_stack, const void *stack, size_t size)
 {
 #if defined(__SANITIZE_ADDRESS__)
@@ -220,7 +220,7 @@ void sim_fiber_main(struct sim_fiber *fiber)
 	abort(); /* run must not return */
 }
 
-static size_t stacks_mapped; /* bytes, so far */
+static size_t stacks_mapped; /* total, in bytes */
 
 struct sim_fiber *sim_fiber_new(size_t stack_size)
 {
@@ -256,12 +256,12 @@ static uintptr_t top_of(const struct sim_fiber *fiber)
 void sim_fiber_start(struct sim_fiber *fiber, void (*run)(void *argument), void *argument)
 {
 	uintptr_t top = top_of(fiber);
-	/* Once the frame is popped, the stack is aligned for the entry's call. */
+	/* Popping this frame leaves the stack aligned as the ABI requires at a call. */
 	uintptr_t *frame = (uintptr_t *)(top - 16) - SAVED_WORDS;
 	int i;
 
 #if defined(__SANITIZE_ADDRESS__)
-	/* An abandoned call never left its frames. */
+	/* An abandoned call never unpoisoned its frames. */
 	__asan_unpoison_memory_region(fiber->stack, fiber->stack_size);
 #endif
 	for (i = 0; i < SAVED_WORDS; i++)
@@ -300,7 +300,7 @@ void sim_fiber_divert(struct sim_fiber *fiber, void *context, void (*to)(int sig
 	__asan_unpoison_memory_region(fiber->stack, fiber->stack_size);
 #endif
 #if defined(__x86_64__)
-	registers->gregs[REG_RSP] = (greg_t)(top - 8); /* as after a call */
+	registers->gregs[REG_RSP] = (greg_t)(top - 8); /* aligned as after a call */
 	registers->gregs[REG_RIP] = (greg_t)(uintptr_t)to;
 	registers->gregs[REG_RDI] = signal;
 #elif defined(__aarch64__)
@@ -329,8 +329,8 @@ const void *sim_fiber_live(const struct sim_fiber *fiber, size_t *size)
 __attribute__((no_sanitize_address)) void sim_fiber_put(struct sim_fiber *fiber,
 							const void *live, size_t size)
 {
-	/* What lies below is cleared, as far as a call or two reach: padding that
-	 * becomes live is then the same whenever the same is put back. */
+	/* Clears the stack below the restored part, as far as one or two calls reach:
+	 * padding that becomes part of later frames then has the same value each time. */
 	enum { BELOW = 1024 / sizeof(uint64_t) };
 	const uint64_t *from = live;
 	uint64_t *to = (uint64_t *)(top_of(fiber) - size);

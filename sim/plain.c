@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Plain accesses. Simulated code is compiled with -fsanitize=thread and linked
- * without the sanitizer's library: the calls that the compiler inserts before
- * each access land here, and go to the engine. Atomics never come this way,
- * they are seam calls already. This file must not itself be instrumented.
+ * Plain accesses. Simulated code is compiled with -fsanitize=thread and linked without
+ * the sanitizer's library: the calls that the compiler inserts before each access are
+ * defined here and go to the engine. Atomics are seam calls and do not come here. This
+ * file itself must not be instrumented.
  */
 #include <sim/seam.h>
 
@@ -29,7 +29,7 @@ PLAIN(__tsan_write4, 4, true)
 PLAIN(__tsan_write8, 8, true)
 PLAIN(__tsan_write16, 16, true)
 
-/* What clang writes where it cannot tell that an access is aligned. */
+/* Clang's calls for accesses that may be unaligned. */
 PLAIN(__tsan_unaligned_read2, 2, false)
 PLAIN(__tsan_unaligned_read4, 4, false)
 PLAIN(__tsan_unaligned_read8, 8, false)
@@ -39,8 +39,7 @@ PLAIN(__tsan_unaligned_write4, 4, true)
 PLAIN(__tsan_unaligned_write8, 8, true)
 PLAIN(__tsan_unaligned_write16, 16, true)
 
-/* Where the compiler is asked to tell volatile accesses apart: those that may race, and
- * say so. */
+/* With the option that distinguishes volatile accesses: these may race. */
 #define VOLATILE(name, size, write)                                \
 	void name(const void *p);                                  \
 	void name(const void *p)                                   \
@@ -69,7 +68,8 @@ void __tsan_write_range(const void *p, unsigned long size)
 	sim_engine->plain(p, size, true, SITE);
 }
 
-/* Simulated code calls these by the names that it knows: -D of CMakeLists.txt. */
+/* Simulated code calls these instead of the C library's functions: -D in
+ * CMakeLists.txt. */
 
 void *sim_memset(void *to, int byte, size_t size);
 void *sim_memset(void *to, int byte, size_t size)
@@ -94,7 +94,7 @@ void *sim_memmove(void *to, const void *from, size_t size)
 	return memmove(to, from, size);
 }
 
-/* Not needed: functions entered and left, start-up. */
+/* Unused: function entry and exit, start-up. */
 void __tsan_func_entry(void *caller);
 void __tsan_func_entry(void *caller)
 {
@@ -111,8 +111,7 @@ void __tsan_init(void)
 {
 }
 
-/* Clang's names for the same, in code that sets or copies a structure; see
- * sim/clang.h. */
+/* Clang's names for these, in code that sets or copies a structure; see sim/clang.h. */
 void *__tsan_memset(void *, int, size_t) __attribute__((alias("sim_memset")));
 void *__tsan_memcpy(void *, const void *, size_t) __attribute__((alias("sim_memcpy")));
 void *__tsan_memmove(void *, const void *, size_t) __attribute__((alias("sim_memmove")));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The runtime of simulated locks: the contracts of pawl/runtime.h, kept by the
- * engine. Built against backend/sim, which redirects the names. sim_reset puts
- * everything back to the state of a new process.
+ * The runtime of simulated locks: implements the contracts of pawl/runtime.h with the
+ * engine's operations. Built against backend/sim, which renames the functions. sim_reset
+ * restores the state of a new process.
  */
 #include <sim/runtime.h>
 
@@ -18,7 +18,8 @@
 
 #define SITE __builtin_return_address(0)
 
-/* Aligned so that the loader does not decide which bucket a slot falls into. */
+/* Aligned, so that the bucket of a slot does not depend on where the loader puts the
+ * array. */
 __attribute__((aligned(4096))) pawl_atomic64 sim_twa_slots[SIM_MAX_WAITING_SLOTS];
 __attribute__((aligned(4096))) pawl_atomic64 sim_hapax_slots[SIM_MAX_WAITING_SLOTS];
 __attribute__((aligned(4096))) pawl_atomic64 sim_hapax_vw_slots[SIM_MAX_WAITING_SLOTS];
@@ -38,10 +39,11 @@ bool sim_leases_by_thread;
 
 static uint64_t blocks_used;
 
-/* As in src/sleep/spin.c. */
+/* The initial values of src/sleep/spin.c. */
 static const struct pawl_costs first_costs = {.transfer = {100}, .wake = {10000}};
 
-/* Records of who reads. That of a thread without one has no room. */
+/* Read records, one for each thread. A thread without one uses no_room, whose slots are
+ * taken. */
 __attribute__((aligned(4096))) static struct pawl_reads reads[SIM_MOST_READS];
 int sim_reads = 4;
 static struct pawl_reads no_room = {.slots = {{2}, {2}}};
@@ -51,7 +53,7 @@ void sim_reset(void)
 {
 	size_t used = sim_waiting_slots * sizeof(pawl_atomic64);
 
-	/* The compiler's own: memset is an access that engines see. */
+	/* The builtin: a call of memset would be an access that engines see. */
 	__builtin_memset(sim_twa_slots, 0, used);
 	__builtin_memset(sim_hapax_slots, 0, used);
 	__builtin_memset(sim_hapax_vw_slots, 0, used);
@@ -83,7 +85,7 @@ size_t sim_runtime_size(void)
 	return sizeof(struct state);
 }
 
-/* Not accesses that an engine sees: no thread makes them. */
+/* Not instrumented: these accesses are the engine's, not a thread's. */
 __attribute__((no_sanitize_thread)) void sim_runtime_save(void *to)
 {
 	struct state *state = to;
@@ -123,8 +125,8 @@ bool sim_thread_wants_exit(const void *thread)
 }
 
 /*
- * No order between threads hangs on a block, so this is no seam operation; and
- * no engine may switch threads in the middle of it, hence the attribute.
+ * Blocks order nothing between threads, so this is no seam operation. Not instrumented,
+ * so that no engine switches threads in the middle of it.
  */
 __attribute__((no_sanitize_thread)) uint64_t sim_hapax_block(void)
 {
@@ -155,9 +157,9 @@ void sim_die(const char *sentence)
 }
 
 /*
- * What sleeping comes to for whoever looks again in a loop, as pawl_sleep does: it goes
- * on when the word has changed. Its looks before, and the futex, do nothing to others
- * but order more than this; so every execution of the real one is one of these.
+ * Models a sleep whose caller checks its word in a loop, as pawl_sleep does: the sleep
+ * ends when the word has changed. The real one also polls first and enters the kernel,
+ * which only adds ordering; so each of its executions is among those explored here.
  */
 static bool see_change(const uint64_t *word, uint64_t expected, bool bounded)
 {
@@ -173,10 +175,10 @@ bool pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
 		return sim_engine->sleep_for(&word->raw, expected,
 					     deadline != NULL ? pawl_os_until(deadline)
 							      : UINT64_MAX);
-	/* A caller's deadline may pass at any moment; one moment will do for all,
-	 * for what comes after may be delayed at will. Deadlines of the runtime's
-	 * own, which are near 0, pass only when nothing else moves; or likewise, where
-	 * heads that have no CPU are simulated. */
+	/* A caller's deadline may pass at any moment. One choice before the sleep covers
+	 * all moments, because the steps that follow may be delayed at will. The
+	 * runtime's own timed sleeps (tv_sec == 0) end only when no other thread can run;
+	 * or at any moment, in scenarios where a woken head has no CPU. */
 	if (deadline != NULL && (deadline->time.tv_sec > 0 || sim_mutex_room) &&
 	    sim_one_in(2))
 		return false;
@@ -186,8 +188,7 @@ bool pawl_os_sleep(const pawl_atomic64 *word, uint32_t expected,
 	return sim_sleep(&word->raw, expected, deadline != NULL);
 }
 
-/* Where time stands still a caller's deadline may have passed whenever the caller
- * looks. */
+/* Without a clock, a caller's deadline may have passed at each check. */
 uint64_t pawl_os_until(const struct pawl_deadline *deadline)
 {
 	uint64_t then;
@@ -237,13 +238,12 @@ void pawl_os_yield(void)
 
 uint64_t (*sim_clock)(void);
 
-/* Every thread has one. */
 unsigned pawl_os_cpus(void)
 {
 	return 2;
 }
 
-/* Where time stands still only the engine decides when a timed sleep ends. */
+/* Without a clock, the engine alone decides when a timed sleep ends. */
 uint64_t pawl_os_now(void)
 {
 	if (sim_timed())
@@ -251,7 +251,7 @@ uint64_t pawl_os_now(void)
 	return sim_clock != NULL ? sim_clock() : 0;
 }
 
-/* What handle.c wants to know of the mode. */
+/* The part of the lease mode that handle.c needs. */
 void pawl_lease_bind(struct pawl_lease_handle *h)
 {
 	static const uint32_t nowhere = LEASE_NOWHERE;
@@ -278,7 +278,7 @@ void pawl_lease_mode_forget(void)
 
 void (*sim_critical)(int change);
 
-/* Where handlers jump, a scenario sees to it that none does here. */
+/* Scenarios with handlers that jump make sure that none jumps here. */
 void pawl_critical_enter(void)
 {
 	if (sim_critical != NULL)
@@ -298,7 +298,7 @@ const void *pawl_critical_frame(void)
 
 void (*sim_signal)(void);
 
-/* No signal comes but where a scenario has one, and those handlers only acquire. */
+/* Signals occur only in scenarios that raise them, and those handlers only acquire. */
 uint64_t pawl_os_block_signals(void)
 {
 	if (sim_signal != NULL)
@@ -311,7 +311,7 @@ void pawl_os_restore_signals(uint64_t signals)
 	(void)signals;
 }
 
-/* No memory is kept from a child. */
+/* A simulated child inherits all memory. */
 bool pawl_os_is_mapped(const volatile void *address)
 {
 	return address != NULL;
@@ -323,7 +323,7 @@ bool pawl_os_part_forked(enum pawl_part part)
 	return true;
 }
 
-/* The same every time. */
+/* Constant, so that executions can be repeated. */
 uint64_t pawl_os_seed(void)
 {
 	return PAWL_PARK_SEED;
@@ -331,7 +331,7 @@ uint64_t pawl_os_seed(void)
 
 unsigned sim_reserves = UINT_MAX;
 
-/* The parking is there from the start; the supply of hapax values is for the scenarios
+/* The parking table always exists; the supply of hapax values exists in the scenarios
  * that include it. */
 void *pawl_os_part(enum pawl_part part, size_t bytes)
 {
@@ -377,7 +377,7 @@ void pawl_lease_get_stats(struct pawl_lease_stats *stats)
 	(void)stats;
 }
 
-/* Counts are nobody's business here, and each would be a step. */
+/* Statistics: no scenario reads them, and each increment would be a step. */
 void pawl_lease_count(struct pawl_lease_handle *h, enum lease_count what)
 {
 	(void)h, (void)what;
@@ -472,13 +472,13 @@ void sim_rwlock_leave(void *l)
 	pawl_rwlock_read_unlock(l);
 }
 
-/* A bucket's lock, in place of src/sleep/guard.c, which is checked by itself. */
+/* The lock of a bucket, in place of src/sleep/guard.c, which has its own scenarios. */
 void pawl_guard_lock(pawl_atomic64 *guard)
 {
 	pawl_await_cas_acquire(guard, 0, 1, PAWL_SPIN); /* [A] pairs with [R] */
 }
 
-/* Nobody stops for long here. */
+/* No holder of a guard stalls in the simulator. */
 bool pawl_guard_lock_for(pawl_atomic64 *guard, uint64_t ns)
 {
 	(void)ns;

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* What an engine needs to know of the simulated runtime. */
+/* The simulated runtime, as engines see it. */
 #ifndef SIM_RUNTIME_H
 #define SIM_RUNTIME_H
 
 #include <sim/seam.h>
 
-/* Of threads that read a pawl_rwlock, at most; and as many as this, in one execution. */
+/* Read records of pawl_rwlock: the most there can be, and how many an execution uses. */
 enum { SIM_MOST_READS = 1024 };
-extern int sim_reads; /* 4 unless an engine has more threads */
+extern int sim_reads; /* engines with more than four threads set it */
 
-/* Gives the running thread the record of its number. Without, its record has no room. */
+/* Gives the running thread the read record with its number. A thread without one finds
+ * its record full. */
 void sim_give_reads(int thread);
 
-/* What takes their place: the shipped ones, src/sync/reads.c. NULL: nothing does. */
+/* The shipped read records, src/sync/reads.c, for scenarios that check these; NULL: the
+ * records of sim/runtime.c. */
 struct pawl_reads;
 struct pawl_reads_scan;
 struct pawl_thread;
@@ -24,44 +26,44 @@ struct sim_records {
 };
 extern const struct sim_records *sim_records;
 
-/* A pawl_rwlock for engines that measure reads: as readers find it for good. */
+/* A pawl_rwlock in a fixed mode, for engines that measure reads. */
 enum sim_rwlock_form { SIM_RWLOCK_COUNTED, SIM_RWLOCK_FENCED, SIM_RWLOCK_BIASED };
 size_t sim_rwlock_size(void);
 void sim_rwlock_make(void *l, enum sim_rwlock_form form);
 void sim_rwlock_read(void *l);
 void sim_rwlock_leave(void *l);
 
-/* Whether a lease's barrier can go to its CPU alone. */
+/* Whether a lease's barrier can target its CPU alone. */
 extern bool sim_barriers_aimed;
-/* Whether leases are bound to threads, wherever they run. */
+/* Whether leases are bound to threads instead of CPUs. */
 extern bool sim_leases_by_thread;
 /* Whether threads may use restartable sequences. */
 extern bool sim_sequences;
 
-/* What the clock shows, to the caller; NULL: always 0. */
+/* The clock that the caller reads; NULL: always 0. */
 extern uint64_t (*sim_clock)(void);
 extern unsigned sim_reserves; /* that pawl_os_reserve grants; UINT_MAX: all */
 /* The caller's real-time priority; NULL: 0. */
 extern unsigned (*sim_priority)(void);
-/* A signal that comes just before signals are blocked: its handler; NULL: none does. */
+/* The handler of a signal that arrives just before signals are blocked; NULL: none. */
 extern void (*sim_signal)(void);
-/* Told that the caller enters (1) or leaves (-1) what no jump may leave; NULL: nobody is. */
+/* Called when the caller enters (1) or leaves (-1) a section that no jump may leave, or NULL. */
 extern void (*sim_critical)(int change);
-/* What a yield does; NULL: nothing. */
+/* Called by pawl_os_yield; NULL: it does nothing. */
 extern void (*sim_yield)(void);
 
-/* Puts waiting arrays and hapax supply back to the state of a new process. */
+/* Restores the waiting arrays and the hapax supply to the state of a new process. */
 void sim_reset(void);
 
-/* These, and no more, put away and brought back: so that simulations take turns. */
+/* Saves and restores this state alone, so that several simulations can take turns. */
 size_t sim_runtime_size(void);
 void sim_runtime_save(void *state);
 void sim_runtime_load(const void *state);
 
-/* Size of a thread's storage, which starts all zero and 128-byte aligned. */
+/* Size of a thread's storage, which is initially zero and 128-byte aligned. */
 size_t sim_thread_size(void);
 
-/* Whether sim_thread_exit must run, on its fiber, before the thread is gone. */
+/* Whether sim_thread_exit must run on the thread's fiber before the thread ends. */
 bool sim_thread_wants_exit(const void *thread);
 
 void sim_thread_exit(struct pawl_thread *self);

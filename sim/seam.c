@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Passes each seam operation to the running engine, with its place. */
+/* Passes each seam operation to the running engine, with its call site. */
 #include <sim/seam.h>
 
 #define SITE __builtin_return_address(0)
@@ -9,7 +9,7 @@ static void ignore(const void *p, size_t size, bool write, const void *site)
 	(void)p, (void)size, (void)write, (void)site;
 }
 
-/* What simulated code does when it is loaded. */
+/* Handles accesses of simulated code before an engine runs: initialisers. */
 static const struct sim_engine nobody = {.plain = ignore, .volatile_access = ignore};
 
 const struct sim_engine *sim_engine = &nobody;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a simulated lock calls: backend/sim turns every operation of the seams
- * into one of these, and they go to the engine that is running: the model
- * checker (sim/explore) or the coherence simulator (sim/coherence). The place
- * in the lock's source is the caller's return address.
+ * The calls of a simulated lock: backend/sim turns each operation of the seams into one
+ * of these, which passes it to the running engine: the model checker (sim/explore), the
+ * core checker (sim/cores) or the coherence simulator (sim/coherence). The call site in
+ * the lock's source is the return address.
  */
 #ifndef SIM_SEAM_H
 #define SIM_SEAM_H
@@ -14,19 +14,19 @@
 
 #include "../backend/sim/pawl/backend/order.h"
 
-/* Sizes that the engine chooses before it starts. */
+/* Sizes and switches that the engine sets before it starts. */
 enum { SIM_MAX_WAITING_SLOTS = 4096 };
-extern size_t sim_waiting_slots;      /* a power of two, at most the above */
+extern size_t sim_waiting_slots;      /* a power of two, at most SIM_MAX_WAITING_SLOTS */
 extern unsigned sim_hapax_block_bits; /* at least 1 */
 extern uint64_t sim_mutex_bypass;     /* at least 1 */
-extern bool sim_mutex_polls;	      /* its waiters nap, and count unlocks */
-extern bool sim_mutex_room;	      /* threads make room for a head without a CPU */
+extern bool sim_mutex_polls;	      /* waiters sleep with timeouts, count unlocks */
+extern bool sim_mutex_room;	      /* threads cede the CPU to a woken head */
 extern uint64_t
-	sim_park_crowd; /* more addresses in a bucket: its table grows; 0: never */
+	sim_park_crowd; /* a bucket with more addresses grows the table; 0: never */
 extern uint64_t sim_rwlock_look; /* at least 1 */
 
-/* Memory that the simulator maps lies here, so that what hangs on addresses is the
- * same in every process: SIM_STACKS for fibers, SIM_WORLDS for the rest. */
+/* Fixed addresses for the simulator's mappings, so that hashes of addresses are the same
+ * in every process: SIM_STACKS for fibers, SIM_WORLDS for the rest. */
 #define SIM_STACKS 0x200000000000u
 #define SIM_WORLDS 0x300000000000u
 #define SIM_END	   0x400000000000u
@@ -36,9 +36,10 @@ static inline bool sim_chose(uint64_t address)
 	return address >= SIM_STACKS && address < SIM_END;
 }
 
-/* Whether a waiter may tire of a wait that has an end (pawl_await_briefly_*). */
+/* Whether a bounded wait (pawl_await_briefly_*) may give up before its word changes. */
 extern bool sim_impatient;
-/* Who sleeps sees what it is told without being woken: others show that it is. */
+/* A sleeper observes that its state changed even if no thread woke it. For scenarios in
+ * which another check shows that the wake-up happens. */
 extern bool sim_sleep_sees;
 
 enum sim_fence {
@@ -47,20 +48,20 @@ enum sim_fence {
 	SIM_FENCE_FULL,
 	SIM_FENCE_ACQUIRE,
 	SIM_FENCE_RELEASE,
-	/* Nothing uses it: for litmus tests and for what a port might try. */
+	/* No lock uses it; litmus tests do. */
 	SIM_FENCE_ACQ_REL,
 };
 
 enum sim_await {
 	SIM_AWAIT_EQ,	  /* until *p == value */
 	SIM_AWAIT_NE,	  /* until *p != value */
-	SIM_AWAIT_CHANGE, /* as NE, but may give up when nothing else moves */
-	SIM_AWAIT_CAS,	  /* until *p went from value to `to` by our hand */
+	SIM_AWAIT_CHANGE, /* as NE, but may give up when no other thread can run */
+	SIM_AWAIT_CAS,	  /* until our compare-and-swap from value to `to` succeeds */
 	SIM_AWAIT_EQ_RMW, /* as EQ, polling by read-modify-write */
 	SIM_AWAIT_NE_RMW, /* as NE, polling by read-modify-write */
 };
 
-/* An engine: one function for each seam operation. `site` is a code address. */
+/* An engine: one function for each seam operation. `site` is the address of the call. */
 struct sim_engine {
 	uint64_t (*load)(const uint64_t *p, int order, const void *site);
 	void (*store)(uint64_t *p, uint64_t value, int order, const void *site);
@@ -69,43 +70,43 @@ struct sim_engine {
 		    const void *site);
 	uint64_t (*fetch_add)(uint64_t *p, uint64_t n, int order, const void *site);
 	void (*fence)(enum sim_fence kind, const void *site);
-	/* A heavy fence against what runs on one CPU; and the CPU that the caller
-	 * runs on. NULL where threads have no CPUs: any may run there. */
+	/* A heavy fence for the threads on one CPU, and the CPU of the caller. NULL in
+	 * engines without CPUs: a thread may run on any. */
 	void (*fence_cpu)(unsigned cpu, const void *site);
 	unsigned (*cpu)(const void *site);
-	/* A restartable sequence: a store in it, and the one that ends it, which fail if
-	 * the thread was preempted, moved or interrupted in between, or a barrier came
-	 * by. NULL where threads have no CPUs. */
+	/* Restartable sequences: a store inside one, and the store that commits it. They
+	 * fail if the thread was preempted, migrated or interrupted since the beginning,
+	 * or a barrier reached its CPU. NULL in engines without CPUs. */
 	void (*begin_sequence)(void);
-	bool (*whole_sequence)(void); /* so far; is no step */
+	bool (*whole_sequence)(void); /* not aborted so far; no step */
 	bool (*store_in_sequence)(uint64_t *p, uint64_t value, int order, bool last,
 				  const void *site);
 	/* Returns the value that ended the wait. */
 	uint64_t (*await)(enum sim_await kind, uint64_t *p, uint64_t value, uint64_t to,
 			  int order, const void *site);
-	/* The futex: sleeps if *p is `expected`, until woken; a timed sleep may
-	 * also end by itself. Returns false if it ended so. */
+	/* The futex: sleeps if *p == expected, until woken; a timed sleep may also time
+	 * out, and then returns false. */
 	bool (*sleep)(const uint64_t *p, uint64_t expected, bool timed, const void *site);
 	void (*wake)(const uint64_t *p, const void *site);
-	/* Nanoseconds on a clock of its own, a spin-wait hint, and a sleep that ends by
-	 * itself after so many of them. NULL where time stands still. */
+	/* A clock in nanoseconds, a spin-wait hint, and a sleep with a timeout of `ns`.
+	 * NULL in engines without a clock. */
 	uint64_t (*now)(void);
 	void (*pause)(void);
 	bool (*sleep_for)(const uint64_t *p, uint64_t expected, uint64_t ns);
-	/* Accesses that are not atomic, in code built for the simulator. */
+	/* Plain accesses in code built for the simulator. */
 	void (*plain)(const void *p, size_t size, bool write, const void *site);
-	/* Those that are volatile, in code that is built to tell them apart; NULL: no
-	 * such code runs here. */
+	/* Volatile accesses, in code built to distinguish them; NULL: no such code runs
+	 * here. */
 	void (*volatile_access)(const void *p, size_t size, bool write, const void *site);
 	void *(*self)(void); /* struct pawl_thread of the running fiber */
-	/* NUMA node it is on. NULL: now on one of them, now on another, for no lock may
-	 * hang on where a thread was before. */
+	/* The NUMA node of the running thread. NULL: any node at each call, because no
+	 * lock may depend on a thread's previous node. */
 	unsigned (*node)(void);
 	bool (*one_in)(unsigned n, const void *site);
 	void *(*allocate)(size_t size, size_t alignment);
 	void (*release)(void *p, const void *site);
-	/* A number, not 0, that no other call returns; it may depend on the thread
-	 * but not on what others did so far. NULL: count calls. */
+	/* Returns a number, not 0, that no other call returns. It may depend on the
+	 * calling thread, but not on the schedule. NULL: a counter of calls. */
 	uint64_t (*serial)(void);
 	void (*die)(const char *sentence, const void *site) __attribute__((noreturn));
 };
@@ -113,12 +114,13 @@ struct sim_engine {
 extern const struct sim_engine *sim_engine;
 
 /*
- * If not NULL, called before each write, sleep and wake-up. It may choose not to
- * return: that is how a scenario kills a thread. Nobody could tell a thread that
- * is killed before a read from one that is killed before its next write.
+ * If not NULL, called before each write, sleep and wake-up. A scenario kills a thread by
+ * not returning from it. Reads do not need it: a thread killed before a read cannot be
+ * told from a thread killed before its next write.
  */
 extern void (*sim_before_step)(void);
-/* If not NULL, called before each access; `waits` if it may be one of many. */
+/* If not NULL, called before each access; `waits`: the access may be one of a polling
+ * loop. */
 extern void (*sim_before_access)(bool waits);
 
 uint64_t sim_load(const uint64_t *p, int order);
@@ -127,10 +129,10 @@ uint64_t sim_exchange(uint64_t *p, uint64_t value, int order);
 bool sim_cas(uint64_t *p, uint64_t from, uint64_t to, int order, int failure_order);
 uint64_t sim_fetch_add(uint64_t *p, uint64_t n, int order);
 void sim_fence(enum sim_fence kind);
-/* False, and no more than a full fence, if the engine plays a system without
- * membarrier: sim_membarrier_works. */
+/* If false, the engine models a system without membarrier: a heavy fence is a full fence
+ * of the caller and returns false. */
 extern bool sim_membarrier_works;
-/* If not NULL: whether it refuses the heavy fence to the caller, this time. */
+/* If not NULL: whether this heavy fence of the caller fails. */
 extern bool (*sim_refuses)(void);
 bool sim_heavy_fence(void);
 bool sim_heavy_fence_cpu(unsigned cpu);
@@ -145,13 +147,14 @@ bool sim_sleep(const uint64_t *p, uint64_t expected, bool timed);
 void sim_wake(const uint64_t *p);
 void *sim_self(void);
 bool sim_one_in(unsigned n);
-/* The home of the running thread, of so many; PAWL_NO_HOME on a machine that has one.
- * An engine without a machine has 1 or 2, a lock for several goes its long way there on
- * one as well; or asks sim_home, if it is not NULL. */
+/* The NUMA node of the running thread, of sim_node_count; PAWL_NO_HOME on a machine with
+ * one. Engines without a machine model have 1 or 2 nodes, and with 1 the cohort locks
+ * still take their path for several; or sim_home says which, if it is not NULL. */
 unsigned sim_node(void);
 extern unsigned sim_node_count;
 extern unsigned (*sim_home)(void);
-/* Whether the running engine has a clock: waiting then is as on real hardware. */
+/* Whether the running engine has a clock: waiting then follows the policy of real
+ * hardware. */
 bool sim_timed(void);
 void sim_pause(void);
 
