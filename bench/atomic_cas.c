@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Atomic compare-and-swap: each thread loads the shared five integers, raises the
- * first in its copy, and tries to put that in their place, until it succeeds;
- * loading and comparing take the lock each time (Reciprocating paper, section
- * 7.2, Figure 2b; quintet.h says how this departs). What counts is the swaps that
- * succeeded.
+ * Atomic compare-and-swap: each thread loads the five shared integers, increments the
+ * first in its copy, and tries to store the copy until it succeeds; each load and each
+ * compare takes the lock (Reciprocating paper, section 7.2, Figure 2b; quintet.h says how
+ * this departs). The result is the number of successful swaps.
  *
- * The first integer must end as their number, modulo 2^32.
+ * The first integer must end as this number, modulo 2^32.
  */
 #include "quintet.h"
 
@@ -22,7 +21,7 @@ static struct quintet load(struct quintet_bench *bench)
 	return q;
 }
 
-/* Puts `wanted` in the place of *expected, or else the shared value there. */
+/* Stores `wanted` if the shared value is *expected; otherwise copies that value there. */
 static bool compare_and_swap(struct quintet_bench *bench, struct quintet *expected,
 			     struct quintet wanted)
 {
@@ -38,7 +37,7 @@ static bool compare_and_swap(struct quintet_bench *bench, struct quintet *expect
 	return equal;
 }
 
-/* A swap fails only if another thread's succeeded: somebody gets on. */
+/* A swap fails only if another thread's succeeded, so the system makes progress. */
 static void work(void *member)
 {
 	struct quintet_thread *me = member;
@@ -54,14 +53,14 @@ static void work(void *member)
 			wanted.words[0]++;
 		}
 		me->episodes++;
-		/* Relaxed: only says when to end. */
+		/* Relaxed: only ends the loop. */
 	} while (pawl_load_relaxed(&bench->stop) == 0);
 }
 
 static bool run(const struct bench_subject *subject, const struct bench_shape *shape,
 		struct bench_outcome *outcome)
 {
-	static struct quintet_bench bench; /* outlives threads that cannot be joined */
+	static struct quintet_bench bench; /* outlives a hung thread */
 	struct quintet_thread *threads = workload_members(shape->threads,
 							  sizeof(*threads));
 	struct tally tally = {0};

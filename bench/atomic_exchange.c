@@ -3,8 +3,7 @@
  * Atomic exchange: each thread swaps its own five integers with the shared ones
  * (Reciprocating paper, section 7.2, Figure 2a; quintet.h says how this departs).
  *
- * A swap loses nothing: in the end every quintet that there was must be there
- * once, and in one piece.
+ * At the end every initial quintet must exist exactly once and untorn.
  */
 #include "quintet.h"
 
@@ -37,11 +36,11 @@ static void work(void *member)
 		subject->unlock(&bench->lock);
 		me->local = taken;
 		me->episodes++;
-		/* Relaxed: only says when to end. */
+		/* Relaxed: only ends the loop. */
 	} while (pawl_load_relaxed(&bench->stop) == 0);
 }
 
-/* Marks q as seen; false if it is torn, unheard of, or there twice. */
+/* Marks q as seen; false if it is torn, unknown or a duplicate. */
 static bool tick_off(const struct quintet *q, bool *seen, int threads)
 {
 	uint32_t n = q->words[0];
@@ -55,7 +54,7 @@ static bool tick_off(const struct quintet *q, bool *seen, int threads)
 static bool run(const struct bench_subject *subject, const struct bench_shape *shape,
 		struct bench_outcome *outcome)
 {
-	static struct quintet_bench bench; /* outlives threads that cannot be joined */
+	static struct quintet_bench bench; /* outlives a hung thread */
 	struct quintet_thread *threads = workload_members(shape->threads,
 							  sizeof(*threads));
 	bool *seen = calloc((size_t)shape->threads + 1, sizeof(*seen));

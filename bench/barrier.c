@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Phases: every thread works, --ncs steps, then waits until all have come; the last
- * one wakes them all by a broadcast. A job is a thread's part of a phase.
+ * Phases: every thread works, --ncs steps, then waits until all have arrived; the last
+ * one wakes the others by a broadcast. A job is a thread's part of a phase.
  *
- * Nobody may be a phase ahead of another one: after the barrier each thread looks
- * how far its neighbour is.
+ * No thread may be a phase ahead of another: after the barrier each checks its
+ * neighbour's phase.
  */
 #include "monitor.h"
 
 #include <stdlib.h>
 
 struct place {
-	PAWL_SEQUESTER pawl_atomic64 phase; /* in which its thread has worked */
+	PAWL_SEQUESTER pawl_atomic64 phase; /* the phase its thread has worked in */
 };
 
 struct barrier {
@@ -19,14 +19,14 @@ struct barrier {
 	/* All under the lock. */
 	PAWL_SEQUESTER uint64_t phase;
 	int arrived;
-	bool over; /* the phase is left as it is */
+	bool over; /* the run ends within this phase */
 	/* Constants. */
 	PAWL_SEQUESTER struct place *places;
 	int threads;
 };
 
-/* Returns false if it is over. The wait ends: the last one to come broadcasts, and
- * so does the first one that sees that it is over. */
+/* Returns false if the run has ended. The wait ends: the last arrival broadcasts, and so
+ * does the first thread that sees the end of the run. */
 static bool arrive(struct barrier *b)
 {
 	struct monitor *monitor = &b->bench.monitor;
@@ -74,7 +74,7 @@ static void work(void *member)
 	} while (on);
 }
 
-/* It ends within a phase, to which not all need have come. */
+/* The run ends within a phase, at which not all threads need have arrived. */
 static bool right(const struct monitor_bench *bench, const struct monitor_thread *threads,
 		  int count)
 {
@@ -90,7 +90,7 @@ static bool right(const struct monitor_bench *bench, const struct monitor_thread
 static bool run(const struct bench_subject *subject, const struct bench_shape *shape,
 		struct bench_outcome *outcome)
 {
-	static struct barrier barrier; /* outlives threads that cannot be joined */
+	static struct barrier barrier; /* outlives a hung thread */
 
 	barrier = (struct barrier){
 		.places = workload_members(shape->threads, sizeof(*barrier.places)),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One count, to which every thread adds 1, over and over. */
+/* A counter that every thread increments in a loop. */
 #include "episodes.h"
 #include "rseq.h"
 
@@ -10,13 +10,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { LINES = 512 }; /* a CPU beyond shares one with another; rseq is left out then */
+enum { LINES = 512 }; /* CPUs beyond share lines; rseq is left out then */
 
 struct line {
 	PAWL_SEQUESTER pawl_atomic64 value;
 };
 
-static struct line lines[LINES]; /* for each CPU; the first, where there is one */
+static struct line lines[LINES]; /* for each CPU; or the first alone */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct pawl_counter counter;
 
@@ -25,7 +25,7 @@ struct adder {
 	uint64_t own;
 };
 
-/* Relaxed throughout: a sum is asked for when all are joined. */
+/* Relaxed throughout: the sum is read after all threads are joined. */
 
 static void thread_loop(void *member)
 {
@@ -84,7 +84,7 @@ static void rseq_loop(void *member)
 	me->episodes.count = count;
 }
 
-/* As rseq, with the array behind a pointer, as pawl's counters have theirs. */
+/* As rseq, with the array behind a pointer, as in pawl's counters. */
 static struct line *behind = lines;
 
 static void rseq_pointer_loop(void *member)
@@ -122,7 +122,7 @@ static const struct variant variants[] = {
 	{{.name = "add", .loop = add_loop}, PAWL_SHARDS_LEASED},
 	{{.name = "cpu-add", .loop = cpu_add_loop}, PAWL_SHARDS_LEASED},
 	{{.name = "thread", .loop = thread_loop}, PAWL_SHARDS_LEASED},
-	/* The rest if there is rseq. */
+	/* The rest needs rseq. */
 	{{.name = "rseq", .loop = rseq_loop}, PAWL_SHARDS_LEASED},
 	{{.name = "rseq-pointer", .loop = rseq_pointer_loop}, PAWL_SHARDS_LEASED},
 };

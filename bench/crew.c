@@ -9,8 +9,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-/* Set by the thread that the signal happens to reach; relaxed, for it only says
- * when to end. */
+/* Set by the thread that receives the signal. Relaxed: only ends a run. */
 static pawl_atomic64 own_interrupt;
 static pawl_atomic64 *interrupted = &own_interrupt;
 
@@ -47,7 +46,8 @@ static double now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Short naps: a signal may reach any thread, and need not end ours. */
+/* In short sleeps: a signal may be delivered to another thread and does not interrupt
+ * ours. */
 static void sleep_until(double end)
 {
 	const double nap = 0.1;
@@ -70,7 +70,7 @@ struct seat {
 	double started;
 };
 
-/* Of more CPUs than the system's own set has room for, none is chosen. */
+/* With more CPUs than cpu_set_t has bits, threads are not pinned. */
 static void pin(int number)
 {
 	cpu_set_t usable, one;
@@ -107,12 +107,12 @@ static int start(struct seat *seats, int threads)
 	return error;
 }
 
-/* Returns 0, or ETIMEDOUT if it hangs. */
+/* Returns 0, or ETIMEDOUT if the thread hangs. */
 static int join(pthread_t thread)
 {
 	struct timespec end;
 
-	clock_gettime(CLOCK_REALTIME, &end); /* that is the clock it knows */
+	clock_gettime(CLOCK_REALTIME, &end); /* pthread_timedjoin_np uses this clock */
 	end.tv_sec += (time_t)crew_patience;
 	return pthread_timedjoin_np(thread, NULL, &end);
 }
@@ -136,10 +136,10 @@ double crew_run(int threads, crew_work *work, void *members, size_t size,
 	}
 	errno = start(seats, threads);
 	if (errno != 0)
-		return -1; /* seats and barrier are still in use */
+		return -1; /* threads still use seats and barrier */
 
 	pthread_barrier_wait(&barrier);
-	/* Relaxed, both: requests; what the threads did is ordered by the joins. */
+	/* Relaxed, both: requests to stop; the joins order what the threads did. */
 	if (warm_up > 0) {
 		sleep_until(now() + warm_up);
 		pawl_store_relaxed(stop, CREW_WARM); /* Relaxed. */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "episodes.h"
 
-/* Steps of the generator, at about 1.2 ns each, that make 90 ns. */
+/* Steps of the generator, at about 1.2 ns each, that take 90 ns. */
 enum { WORK = 76 };
 
 static bool one_part(const struct bench_shape *shape, crew_work *loop, void *members,
 		     size_t size, uint32_t work, struct bench_outcome *outcome)
 {
-	static pawl_atomic64 stop; /* outlives threads that cannot be joined */
+	static pawl_atomic64 stop; /* outlives a hung thread */
 	struct tally tally = {0};
 	double elapsed;
 	int i;
 
-	pawl_store_relaxed(&stop, 0); /* Relaxed: nobody looks yet. */
+	pawl_store_relaxed(&stop, 0); /* Relaxed: no thread runs yet. */
 	for (i = 0; i < shape->threads; i++)
 		*(struct episodes *)((char *)members + (size_t)i * size) =
 			(struct episodes){&stop, shape->seed + (uint64_t)i, 0, work};

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Footprint: what L locks and T threads occupy, measured: the private dirty pages
- * of a process of their own, before and after. The figure is the bytes of a lock
- * that has been used and is free; besides, what each lock adds while it is held,
- * and what each thread but the first adds when it uses a lock (Reciprocating
- * paper, Table 1, column Space, gives formulas for the same).
+ * Footprint: the memory that L locks and T threads occupy, measured as the private dirty
+ * pages of a separate process, before and after. The figure is the bytes of a lock that
+ * has been used and is free; further figures are what each lock adds while it is held,
+ * and what each thread but the first adds when it uses a lock (Reciprocating paper, Table
+ * 1, column Space, gives formulas for these).
  *
- * Departs: measured where the paper counts. A page is the least that shows, so a
- * thread's share is right to a page over the number of threads. --seconds does not
- * matter. There is nothing that a lock could break here.
+ * Departs: measured where the paper counts. The resolution is a page, so a thread's share
+ * is exact to a page divided by the number of threads. --seconds has no effect. There is
+ * no exclusion to check.
  */
 #include "workload.h"
 
@@ -23,7 +23,7 @@
 
 enum { LOCKS = 1 << 14 };
 
-/* In bytes, in this order, from the child to the parent. */
+/* In bytes; sent from the child to the parent. */
 struct sizes {
 	double a_thread, a_lock, a_held_lock;
 };
@@ -33,7 +33,7 @@ struct footprint {
 	int threads;
 	struct bench_lock common;
 	unsigned char *locks;
-	pthread_barrier_t barrier; /* of all threads, and the one that measures */
+	pthread_barrier_t barrier; /* for all threads and the measuring one */
 };
 
 struct footprint_thread {
@@ -47,8 +47,8 @@ static unsigned char *nth_lock(const struct footprint *bench, int i)
 	return bench->locks + (size_t)i * bench->subject->size;
 }
 
-/* Pages of this process that nobody shares; 0 if the system does not say. Uses no
- * memory that it would count. */
+/* Private pages of this process; 0 if the system does not say. Uses no memory that it
+ * would count. */
 static double private_bytes(void)
 {
 	static char text[4096];
@@ -69,7 +69,7 @@ static void use_common_lock(struct footprint *bench)
 	bench->subject->unlock(&bench->common);
 }
 
-/* Two barriers a step: the first lets it begin, the second says it is done. */
+/* Two barriers per step: the first starts it, the second ends it. */
 static void *work(void *argument)
 {
 	struct footprint_thread *me = argument;
@@ -77,12 +77,12 @@ static void *work(void *argument)
 	const struct bench_subject *subject = bench->subject;
 	int i;
 
-	pthread_barrier_wait(&bench->barrier); /* the first, and what comes once */
+	pthread_barrier_wait(&bench->barrier); /* the first thread, and one-time set-up */
 	if (me->number == 0)
 		use_common_lock(bench);
 	pthread_barrier_wait(&bench->barrier);
 
-	pthread_barrier_wait(&bench->barrier); /* the others */
+	pthread_barrier_wait(&bench->barrier); /* the other threads */
 	if (me->number > 0)
 		use_common_lock(bench);
 	pthread_barrier_wait(&bench->barrier);
@@ -94,19 +94,19 @@ static void *work(void *argument)
 	}
 	pthread_barrier_wait(&bench->barrier);
 
-	pthread_barrier_wait(&bench->barrier); /* all of them at once, by one */
+	pthread_barrier_wait(&bench->barrier); /* all locks at once, by one thread */
 	for (i = 0; me->number == 0 && i < LOCKS; i++)
 		subject->lock(nth_lock(bench, i));
 	pthread_barrier_wait(&bench->barrier);
 
-	pthread_barrier_wait(&bench->barrier); /* the way back */
+	pthread_barrier_wait(&bench->barrier); /* releases them */
 	while (me->number == 0 && i-- > 0)
 		subject->unlock(nth_lock(bench, i));
 	pthread_barrier_wait(&bench->barrier);
 	return NULL;
 }
 
-/* Lets the threads do the next step; returns what there is afterwards. */
+/* Lets the threads do the next step; returns the memory afterwards. */
 static double step(struct footprint *bench)
 {
 	pthread_barrier_wait(&bench->barrier);
@@ -114,14 +114,14 @@ static double step(struct footprint *bench)
 	return private_bytes();
 }
 
-/* All locks, unlocked, one behind the other. */
+/* All locks, unlocked, contiguous. */
 static bool make_locks(struct footprint *bench)
 {
 	const struct bench_subject *subject = bench->subject;
 	size_t bytes = LOCKS * subject->size;
 	int i;
 
-	/* Not less than the alignment of any, and a multiple of it. */
+	/* At least the alignment of every lock, and a multiple of it. */
 	bench->locks = aligned_alloc(_Alignof(struct bench_lock), (bytes + 127) & ~127ul);
 	if (bench->locks == NULL)
 		return false;
@@ -131,7 +131,7 @@ static bool make_locks(struct footprint *bench)
 	return true;
 }
 
-/* In the child. Returns false, with errno set, if it cannot be done. */
+/* In the child. Returns false, with errno set, on failure. */
 static bool measure(const struct bench_subject *subject, int threads, struct sizes *sizes)
 {
 	static struct footprint bench;
@@ -149,7 +149,7 @@ static bool measure(const struct bench_subject *subject, int threads, struct siz
 		crew[i].number = i;
 		errno = pthread_create(&crew[i].thread, NULL, work, &crew[i]);
 		if (errno != 0)
-			return false; /* the others end with this process */
+			return false; /* the other threads end with this process */
 	}
 	before = step(&bench);
 	after = step(&bench);
@@ -170,7 +170,7 @@ static bool measure(const struct bench_subject *subject, int threads, struct siz
 	return true;
 }
 
-/* The child ends without the parent's clean-up at exit. */
+/* The child exits without the parent's atexit handlers. */
 static void measure_and_exit(const struct bench_subject *subject, int threads, int to)
 {
 	struct sizes sizes;

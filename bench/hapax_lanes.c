@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The supply of hapax values: every thread draws them as fast as it can. With
- * blocks of one value each draw is a block; with larger ones, the lanes are asked
- * ever more rarely. docs/design/hapax.md says what came of it.
+ * The supply of hapax values: every thread draws them as fast as it can. With blocks of
+ * one value each draw is a block; with larger blocks, draws from the lanes are rarer.
+ * docs/design/hapax.md has the results.
  */
 #include "workload.h"
 
@@ -19,7 +19,7 @@ struct lanes_variant {
 struct lanes_thread {
 	PAWL_SEQUESTER pawl_atomic64 *stop;
 	uint64_t episodes;
-	bool repeated; /* a value came twice in a row, or was 0 */
+	bool repeated; /* a value was repeated, or 0 */
 };
 
 static void draw(void *member)
@@ -27,14 +27,14 @@ static void draw(void *member)
 	struct lanes_thread *me = member;
 	uint64_t last = 0, episodes = 0;
 
-	pawl_self()->next_hapax = 0; /* so that the block is one of this run's size */
+	pawl_self()->next_hapax = 0; /* so that the next block has this run's size */
 	do {
 		uint64_t now = pawl_hapax_draw();
 
 		me->repeated |= now == last || now == 0;
 		last = now;
 		episodes++;
-		/* Relaxed: only says when to end. */
+		/* Relaxed: only ends the loop. */
 	} while (pawl_load_relaxed(me->stop) == 0);
 	me->episodes = episodes;
 }
@@ -65,9 +65,9 @@ static const struct bench_subject *const subjects[] = {
 static bool run(const struct bench_subject *subject, const struct bench_shape *shape,
 		struct bench_outcome *outcome)
 {
-	/* The subject is the first thing in its variant. */
+	/* The subject is the first field of its variant. */
 	const struct lanes_variant *variant = (const struct lanes_variant *)subject;
-	static pawl_atomic64 stop; /* outlives threads that cannot be joined */
+	static pawl_atomic64 stop; /* outlives a hung thread */
 	struct lanes_thread *threads = workload_members(shape->threads, sizeof(*threads));
 	struct tally tally = {0};
 	bool repeated = false;
@@ -77,14 +77,14 @@ static bool run(const struct bench_subject *subject, const struct bench_shape *s
 	if (threads == NULL)
 		return false;
 	pawl_hapax_supply(variant->from, variant->size);
-	pawl_store_relaxed(&stop, 0); /* Relaxed: the crew is yet to start */
+	pawl_store_relaxed(&stop, 0); /* Relaxed: no thread runs yet */
 	for (i = 0; i < shape->threads; i++)
 		threads[i].stop = &stop;
 	elapsed = workload_crew(shape, subject->loop, threads, sizeof(*threads), &stop,
 				outcome);
 	pawl_hapax_supply(PAWL_LANES_ONE, WHOLE);
 	if (elapsed < 0)
-		return false; /* and some threads may still look at their members */
+		return false; /* threads may still use their members */
 	for (i = 0; i < shape->threads; i++) {
 		tally_add(&tally, threads[i].episodes);
 		repeated |= threads[i].repeated;

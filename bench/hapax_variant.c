@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A hapax lock with one thing changed: the shipped headers, with some of what they
- * call replaced. Compiled once for each variant; CMakeLists.txt says which of
- * these are defined, beside ID and NAME. docs/design/hapax.md says what came of it.
+ * A hapax lock with one change: the shipped headers, with some of the functions that they
+ * call replaced. Compiled once for each variant; CMakeLists.txt says which of these
+ * macros are defined, beside ID and NAME. docs/design/hapax.md has the results.
  *
  *   INVISIBLE  it is hapax; otherwise hapax-vw
  *   TINY=n     the visible array has n slots
- *   PUBLISHED  who finds its slot taken waits on the lock itself (listing 3)
+ *   PUBLISHED  a waiter that finds its slot taken waits on the lock itself (listing 3)
  *   STAGE=n    a visible waiter vacates its slot after n polls; 0: never
- *   ABANDON    an unlock that finds others in its slot gives up its block
- *   SKIP       an unlock stores to no slot if nobody has arrived (appendix C)
- *   ROLL_BACK  an unlock that nobody waits for takes its arrival back (appendix C)
+ *   ABANDON    an unlock that finds other waiters in its slot gives up its block
+ *   SKIP       an unlock stores to no slot if no thread has arrived (appendix C)
+ *   ROLL_BACK  an uncontended unlock undoes its arrival (appendix C)
  *   MEMO       a slot is computed once for a block and a lock (appendix C)
  *
- * SKIP and ROLL_BACK touch the lock after it may be gone, or cost a bound on waits:
- * good enough to be measured, no more.
+ * SKIP and ROLL_BACK access the lock after it may have been freed, or lose a bound on
+ * waits: for measurements only.
  */
 #include "subject.h"
 
@@ -85,7 +85,7 @@ static inline uint64_t stage(const pawl_atomic64 *w, uint64_t value, enum pawl_w
 #endif
 
 #ifdef ROLL_BACK
-/* Who takes a lock that was rolled back reads nothing of it but arrive. */
+/* A thread that takes a rolled-back lock reads only `arrive`. */
 static inline uint64_t arrive_after(pawl_atomic64 *w, uint64_t value)
 {
 	return pawl_exchange_acquire(w, value); /* pairs with [R] below */
@@ -119,12 +119,12 @@ static void unlock(void *lock_itself)
 	uint64_t mine = HELD(l);
 
 	pawl_store_release(&BODY(l)->depart, mine);	 /* [R] of pawl/hapax.h */
-	if (pawl_load_relaxed(&BODY(l)->arrive) != mine) /* Relaxed: a measurement */
+	if (pawl_load_relaxed(&BODY(l)->arrive) != mine) /* Relaxed: for a measurement */
 		pawl_hapax_post_(BODY(l), mine, mine, PAWL_SPIN);
 	return;
 #endif
 #ifdef ROLL_BACK
-	/* Relaxed: depart changes only by our hand. */
+	/* Relaxed: only this thread changes depart. */
 	uint64_t mine = HELD(l), before = pawl_load_relaxed(&BODY(l)->depart);
 
 	if (pawl_load_relaxed(&BODY(l)->arrive) == mine &&    /* Relaxed: a guess */

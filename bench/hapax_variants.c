@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* MutexBench on the hapax locks with one thing changed; see hapax_variant.c. */
+/* MutexBench on variants of the hapax locks; see hapax_variant.c. */
 #include "workload.h"
 
 #define VARIANT(id, name, with) extern const struct bench_subject hapax_variant_##id;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unique integers: every thread gets one and puts it back, over and over. What is
- * measured is the allocator and nothing else; cpu_ns_with_work says what remains of
- * it where there is something to do (Khuong's notes on contention management).
+ * Unique integers: every thread gets one and puts it back in a loop. This measures the
+ * allocator alone; cpu_ns_with_work is the cost left when the program does other work,
+ * too (Khuong's notes on contention management).
  */
 #include "stores.h"
 

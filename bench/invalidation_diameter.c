@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invalidation diameter: one thread raises a shared word by fetch-and-add, all
- * others read it over and over; what counts is how often the writer succeeds. It
- * shows what waiters that poll one word cost whoever writes it (TWA paper, section
- * 2 and Figure 1). One thread is the writer alone.
+ * Invalidation diameter: one thread increments a shared word by fetch-and-add, all others
+ * read it in a loop; the result is the writer's rate. It shows what waiters that poll one
+ * word cost the thread that writes it (TWA paper, section 2 and Figure 1). With one
+ * thread the writer is alone.
  *
- * Departs: the paper's readers do nothing between two reads (`load`); `pause` are
- * readers that pause as pawl's waiters do. There, medians of 100 runs of 10 s.
+ * Departs: the paper's readers do nothing between two reads (`load`); those of `pause`
+ * pause as pawl's waiters do. The paper reports medians of 100 runs of 10 s.
  *
- * The word must end as the number of writes, and no reader may see it fall.
+ * The word must end as the number of writes, and no reader may see it decrease.
  */
 #include "workload.h"
 
@@ -23,11 +23,11 @@ struct diameter {
 struct diameter_thread {
 	PAWL_SEQUESTER struct diameter *bench;
 	bool writes;
-	bool fell; /* what it read was less than what it had read before */
+	bool fell; /* a later read returned a smaller number */
 	uint64_t episodes;
 };
 
-/* Relaxed, all of it: who reads learns nothing but the number. */
+/* Relaxed, all of it: the readers use the number only. */
 static inline __attribute__((always_inline)) void loop(struct diameter_thread *me,
 						       void (*between)(void))
 {
@@ -67,7 +67,7 @@ static void loop_pause(void *member)
 static bool run(const struct bench_subject *subject, const struct bench_shape *shape,
 		struct bench_outcome *outcome)
 {
-	static struct diameter bench; /* outlives threads that cannot be joined */
+	static struct diameter bench; /* outlives a hung thread */
 	struct diameter_thread *threads = workload_members(shape->threads,
 							   sizeof(*threads));
 	uint64_t reads = 0;
@@ -92,7 +92,7 @@ static bool run(const struct bench_subject *subject, const struct bench_shape *s
 	}
 	outcome->episodes = threads[0].episodes;
 	outcome->ops_per_s = outcome->value = (double)threads[0].episodes / elapsed;
-	outcome->fairness = NAN; /* they do different things */
+	outcome->fairness = NAN; /* the threads have different roles */
 	outcome->figures[0] = (double)reads / elapsed;
 	outcome->exclusive = !fell &&
 			     pawl_load_relaxed(&bench.word) == threads[0].episodes;

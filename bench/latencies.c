@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One thread leads, the other follows. A round is one kind of operation: the follower
- * writes all lines, the leader brings them into the state that the kind wants, and times
- * its operation on each. Lines are visited in a random order, that nothing fetches ahead.
+ * One thread leads, the other follows. A round measures one kind of operation: the
+ * follower writes all lines, the leader brings them into the state that the kind needs,
+ * and times its operation on each. Lines are visited in random order, which defeats
+ * prefetchers.
  */
 #include "latencies.h"
 
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 
 enum { LINES = 64, ROUNDS = 41, REPEATS = 8, STRIDE = 128 };
-#define SECONDS 0.02 /* ROUNDS are over by then, unless others use the CPUs */
+#define SECONDS 0.02 /* enough for ROUNDS unless other programs use the CPUs */
 
 enum kind {
 	LOAD,
@@ -31,24 +32,24 @@ enum kind {
 	KINDS
 };
 
-/* A line, and its neighbour, which nobody uses. */
+/* A line, and the adjacent one, which is unused. */
 struct line {
 	_Alignas(STRIDE) struct line *next;
 	pawl_atomic64 count;
 };
 
-/* Whose turn it is: the follower's, the leader's; or both may go home. */
+/* The turn: the follower's, the leader's; or the end. */
 enum { FOLLOWER, LEADER, OVER };
 
 struct scene {
 	struct line lines[LINES];
 	PAWL_SEQUESTER pawl_atomic64 turn;
-	bool reads; /* the follower, instead of writing; handed over with the turn */
+	bool reads; /* the follower reads instead of writing; passed with the turn */
 	PAWL_SEQUESTER pawl_atomic64 stop;
 	double samples[KINDS][ROUNDS];
-	double by_line[LINES][ROUNDS]; /* with the time that the clock takes */
+	double by_line[LINES][ROUNDS]; /* including the time to read the clock */
 	size_t order[LINES], rounds;
-	uint64_t sink; /* what was computed, lest it be left out */
+	uint64_t sink; /* keeps the compiler from dropping the computation */
 };
 
 struct member {
@@ -56,19 +57,19 @@ struct member {
 	bool leads;
 };
 
-/* Returns whose turn it is instead. The wait ends: each hands the turn over before it
- * waits, and the leader, who ends it all, says so last. */
+/* Waits for another turn than `not_this` and returns it. The wait ends: each thread
+ * passes the turn before it waits, and the leader announces the end last. */
 static uint64_t await_turn(struct scene *scene, uint64_t not_this)
 {
 	uint64_t turn;
 
-	/* Acquire: what the other one did to the lines comes first. */
+	/* Acquire: sees what the other thread did to the lines. */
 	while ((turn = pawl_load_acquire(&scene->turn)) == not_this)
 		pawl_arch_pause();
 	return turn;
 }
 
-/* Each load needs the one before it. */
+/* Each load depends on the one before it. */
 static const struct line *chase(const struct line *line, size_t steps)
 {
 	while (steps-- > 0)
@@ -91,15 +92,15 @@ static void follow(struct scene *scene)
 }
 
 /*
- * A pair needs the values of the one before it for its addresses, in which they change
- * nothing; the two of a pair do not need each other's. Returns how many.
+ * The addresses of a pair depend on the values of the pair before it, without changing by
+ * them; the two operations of a pair are independent. Returns the number of operations.
  */
 static size_t operate_on_pairs(struct scene *scene, enum kind kind)
 {
 	static const volatile size_t nothing = 0;
 	size_t none = nothing, before = 0, i;
 
-	/* Relaxed, all: nobody else touches the lines meanwhile. */
+	/* Relaxed, all: no other thread accesses the lines meanwhile. */
 	for (i = 0; i < LINES; i += 2) {
 		struct line *lines = scene->lines + (before & none);
 		pawl_atomic64 *first = &lines[scene->order[i]].count;
@@ -117,7 +118,7 @@ static size_t operate_on_pairs(struct scene *scene, enum kind kind)
 	return LINES / 2;
 }
 
-/* Relaxed, all: nobody else touches the lines meanwhile. */
+/* Relaxed, all: no other thread accesses the lines meanwhile. */
 static size_t operate(struct scene *scene, enum kind kind)
 {
 	static const volatile size_t nothing = 0;
@@ -149,7 +150,7 @@ static size_t operate(struct scene *scene, enum kind kind)
 		return LINES * REPEATS;
 	case TAKE:
 	case UPGRADE:
-		for (i = 0; i < LINES; i++) /* Each needs the value of the one before. */
+		for (i = 0; i < LINES; i++) /* each depends on the one before */
 			line = line->next +
 			       (pawl_fetch_add_relaxed(&line->count, 1) & none);
 		return LINES;
@@ -164,7 +165,7 @@ static size_t operate(struct scene *scene, enum kind kind)
 	case STORES:
 		for (i = 0; i < LINES; i++)
 			pawl_store_relaxed(&scene->lines[scene->order[i]].count, i);
-		pawl_full_fence(); /* all of them are there */
+		pawl_full_fence(); /* waits until all lines are here */
 		return LINES;
 	case KINDS:
 		break;
@@ -181,7 +182,7 @@ static void let_follow(struct scene *scene, bool reads)
 
 static void arrange(struct scene *scene, enum kind kind)
 {
-	bool others = kind == TRANSFER || kind >= LOADS; /* the lines stay there */
+	bool others = kind == TRANSFER || kind >= LOADS; /* they stay there */
 
 	let_follow(scene, false);
 	if (!others)
@@ -190,7 +191,7 @@ static void arrange(struct scene *scene, enum kind kind)
 		let_follow(scene, true);
 }
 
-/* Loads one line after the other; the clock waits for each. */
+/* Loads one line after the other; reading the clock waits for each. */
 static void time_lines(struct scene *scene)
 {
 	size_t i;
@@ -199,7 +200,7 @@ static void time_lines(struct scene *scene)
 		size_t line = scene->order[i];
 		uint64_t before = waits_now();
 
-		/* Relaxed: nobody else touches the lines meanwhile. */
+		/* Relaxed: no other thread accesses the lines meanwhile. */
 		scene->sink += pawl_load_relaxed(&scene->lines[line].count);
 		scene->by_line[line][scene->rounds] = (double)(waits_now() - before);
 	}
@@ -223,7 +224,7 @@ static void lead(struct scene *scene)
 		arrange(scene, TRANSFER);
 		time_lines(scene);
 		scene->rounds++;
-		/* Relaxed: stop only says when to end. */
+		/* Relaxed: stop only ends the loop. */
 	} while (scene->rounds < ROUNDS && pawl_load_relaxed(&scene->stop) != CREW_END);
 	pawl_store_release(&scene->turn, OVER);
 }
@@ -238,7 +239,7 @@ static void work(void *argument)
 		follow(me->scene);
 }
 
-/* A ring of all lines, in a random order that begins with the first. */
+/* Links all lines into a ring, in a random order that begins with the first. */
 static void link_up(struct scene *scene)
 {
 	struct line *lines = scene->lines;
@@ -269,7 +270,7 @@ static double median(struct scene *scene, enum kind kind)
 	return median_of(scene->samples[kind], scene->rounds);
 }
 
-/* The time of the clock is in both quartiles. */
+/* Both quartiles include the time to read the clock, which cancels. */
 static double spread(struct scene *scene)
 {
 	double lines[LINES];
@@ -283,12 +284,12 @@ static double spread(struct scene *scene)
 
 bool latencies_measure(struct latencies *l)
 {
-	static struct scene scene; /* outlives threads that cannot be joined */
+	static struct scene scene; /* outlives a hung thread */
 	static struct member members[2];
 
 	link_up(&scene);
 	scene.rounds = 0;
-	pawl_store_relaxed(&scene.turn, LEADER); /* Relaxed, both: nobody looks yet. */
+	pawl_store_relaxed(&scene.turn, LEADER); /* Relaxed, both: no thread runs yet. */
 	pawl_store_relaxed(&scene.stop, CREW_GO);
 	members[0] = (struct member){&scene, true};
 	members[1] = (struct member){&scene, false};

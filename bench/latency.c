@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Latency of a hand-over: two threads pass a lock back and forth. The holder waits
- * until the other has announced that it is about to take the lock, and for `cs`
- * steps more, so that it surely waits; then it looks at the clock and unlocks; the
- * other looks at the clock as soon as it has the lock. The figure is the median of
- * the differences, which contain one look at the clock. --cs makes the holder stay
- * longer: beyond what a waiter spins, a waiter that parks has to be woken.
+ * Latency of a hand-over: two threads pass a lock back and forth. The holder waits until
+ * the other thread has announced that it is about to lock, and for `cs` steps more, so
+ * that the other surely waits; then it reads the clock and unlocks. The other reads the
+ * clock as soon as it has the lock. The figure is the median of the differences, which
+ * include one clock reading. --cs makes the holder stay longer: beyond the spin budget, a
+ * waiter that parks has to be woken.
  *
- * Source: none of the papers measures this by itself; all of them argue with it
- * (Hemlock paper, section 2; TWA paper, section 2: the cost of the hand-over is
- * what bounds the throughput of a contended lock).
+ * Source: no paper measures this by itself; all of them argue with it (Hemlock paper,
+ * section 2; TWA paper, section 2: the cost of the hand-over bounds the throughput of a
+ * contended lock).
  *
- * Who comes in while somebody is inside finds `inside` set.
+ * A thread that enters while the other is inside finds `inside` set.
  */
 #include "lcg.h"
 #include "workload.h"
@@ -19,7 +19,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { KEPT = 1 << 14 }; /* the last so many differences of each thread */
+enum { KEPT = 1 << 14 }; /* differences kept per thread: the last ones */
 
 struct counter {
 	PAWL_SEQUESTER pawl_atomic64 count;
@@ -28,12 +28,12 @@ struct counter {
 struct latency {
 	struct bench_lock lock;
 	/* Under the lock: */
-	PAWL_SEQUESTER uint64_t released; /* when; 0: never yet */
-	uint64_t entered[2];		  /* how often, each thread */
-	pawl_atomic64 inside;		  /* as a race it would prove nothing */
+	PAWL_SEQUESTER uint64_t released; /* time; 0: never */
+	uint64_t entered[2];		  /* number of entries of each thread */
+	pawl_atomic64 inside;		  /* atomic: a data race would prove nothing */
 
 	struct counter arrivals[2]; /* announced by each thread */
-	struct counter entries;	    /* of both */
+	struct counter entries;	    /* of both threads */
 	PAWL_SEQUESTER pawl_atomic64 stop;
 	const struct bench_subject *subject;
 	uint32_t cs;
@@ -48,11 +48,11 @@ struct latency_thread {
 	uint64_t waits[KEPT];
 };
 
-/* Told to stop, and there has been a hand-over. Stays so: whoever waits below
- * looks at this, too, so nobody waits for a thread that has left. */
+/* The run was stopped, after at least one hand-over. Stays true: the wait below checks it
+ * too, so that no thread waits for one that has left. */
 static bool done(struct latency *bench)
 {
-	/* Relaxed: only say when to end. */
+	/* Relaxed: only end the loops. */
 	return pawl_load_relaxed(&bench->stop) != 0 &&
 	       pawl_load_relaxed(&bench->entries.count) >= 2;
 }
@@ -60,7 +60,7 @@ static bool done(struct latency *bench)
 static void await_more(struct latency *bench, const struct counter *counter,
 		       uint64_t than)
 {
-	/* Relaxed: the lock does the ordering. */
+	/* Relaxed: the lock orders. */
 	while (pawl_load_relaxed(&counter->count) <= than && !done(bench))
 		pawl_arch_pause();
 }
@@ -76,7 +76,7 @@ static void work(void *member)
 	while (!done(bench)) {
 		uint64_t now, entries;
 
-		/* Relaxed, here and below: the lock does the ordering. */
+		/* Relaxed, here and below: the lock orders. */
 		pawl_store_relaxed(&bench->arrivals[me->number].count, ++arrivals);
 		subject->lock(&bench->lock);
 		now = waits_now();
@@ -104,7 +104,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Of both threads' differences: the median, and the 99th percentile. */
+/* The median and the 99th percentile of both threads' differences. */
 static void judge(const struct latency_thread *threads, struct bench_outcome *outcome)
 {
 	static uint64_t all[2 * KEPT];
@@ -124,7 +124,7 @@ static void judge(const struct latency_thread *threads, struct bench_outcome *ou
 static bool run(const struct bench_subject *subject, const struct bench_shape *shape,
 		struct bench_outcome *outcome)
 {
-	static struct latency bench; /* outlives threads that cannot be joined */
+	static struct latency bench; /* outlives a hung thread */
 	struct latency_thread *threads = workload_members(2, sizeof(*threads));
 	double elapsed;
 	int i;
@@ -144,7 +144,7 @@ static bool run(const struct bench_subject *subject, const struct bench_shape *s
 	judge(threads, outcome);
 	outcome->episodes = threads[0].episodes + threads[1].episodes;
 	outcome->ops_per_s = (double)outcome->episodes / elapsed;
-	outcome->fairness = NAN; /* they take turns */
+	outcome->fairness = NAN; /* they alternate */
 	outcome->exclusive = !threads[0].intruded && !threads[1].intruded;
 	end_lock(subject, &bench.lock);
 	free(threads);

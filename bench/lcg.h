@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The random numbers of the workloads: Knuth's 64-bit linear congruential
- * generator. It can jump ahead, so that a run of billions of steps is replayed
- * in 64.
+ * The random numbers of the workloads: Knuth's 64-bit linear congruential generator. It
+ * can jump ahead, so that billions of steps are replayed in 64.
  */
 #ifndef PAWL_BENCH_LCG_H
 #define PAWL_BENCH_LCG_H
@@ -18,7 +17,7 @@ static inline uint64_t lcg_next(uint64_t state)
 	return state * LCG_MULTIPLIER + LCG_INCREMENT;
 }
 
-/* One step after the other; lcg_jump gives the same result at once. */
+/* Step by step; lcg_jump computes the same result directly. */
 static inline uint64_t lcg_walk(uint64_t state, uint32_t steps)
 {
 	while (steps-- > 0)
@@ -40,14 +39,13 @@ static inline uint64_t lcg_jump(uint64_t state, uint64_t steps)
 	return state;
 }
 
-/* A number in [0, n), from the high bits, which are the random ones. */
+/* A number in [0, n), from the high bits, which are the most random. */
 static inline uint32_t lcg_below(uint64_t state, uint32_t n)
 {
 	return (uint32_t)(((state >> 32) * n) >> 32);
 }
 
-/* Puts the n numbers into a random order (Fisher and Yates); returns the next
- * state. */
+/* Shuffles the n numbers (Fisher and Yates); returns the next state. */
 static inline uint64_t lcg_shuffle(size_t *order, size_t n, uint64_t state)
 {
 	size_t i;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a lock costs that nobody else wants: every thread has one of its own, takes
- * it, adds to a word, and lets it go. A lease is taken as shards take theirs, with
- * the test for nesting.
+ * The cost of an uncontended lock: every thread has its own, takes it, adds to a word,
+ * and releases it. A lease is taken as shards do it, with the test for nesting.
  */
 #include "episodes.h"
 
@@ -15,7 +14,7 @@
 
 struct holder {
 	struct episodes episodes;
-	uint64_t value, refused; /* what is guarded; and what a lease would not */
+	uint64_t value, refused; /* guarded word; number of refused leases */
 	struct pawl_lease lease;
 	struct pawl_tas tas;
 	pthread_mutex_t mutex;

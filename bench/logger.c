@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A log: all threads but the first append lines to a buffer, and work in between,
- * --ncs steps. The first one takes the buffer over every millisecond, or as soon as
- * it is half full, gives the others an empty one, and writes the lines out, which is
- * to look at them. Whoever finds no room waits for that. A job is a line.
+ * A log: all threads but the first append lines to a buffer, and work in between, --ncs
+ * steps. The first thread swaps the buffers every millisecond, or as soon as one is half
+ * full, and then writes the lines out, that is, reads them. An appender that finds the
+ * buffer full waits for the swap. A job is a line.
  *
- * What was written out must be what was appended, by number and sum, and in the
- * order in which each thread appended it.
+ * The lines written out must be those appended, by number and sum, and in the order in
+ * which each thread appended them.
  */
 #include "monitor.h"
 
 #include <stdlib.h>
 
-enum { FLUSH, ROOM }; /* the conditions */
+enum { FLUSH, ROOM }; /* condition variables */
 enum { LINES = 256, PERIOD_NS = 1000000 };
 
 struct line {
@@ -25,16 +25,17 @@ struct logger {
 	struct monitor_bench bench;
 	/* All under the lock. */
 	PAWL_SEQUESTER uint32_t used;
-	int current;		       /* the buffer that is appended to */
-	struct line buffers[2][LINES]; /* the other one is the first thread's */
-	/* Atomic: a lock that does not exclude must not lose who has left. */
+	int current;		       /* the buffer being appended to */
+	struct line buffers[2][LINES]; /* the other one belongs to the first thread */
+	/* Atomic, so that this count of authors that have left stays right with a lock
+	 * that does not exclude. */
 	pawl_atomic64 left;
 	int authors;
-	/* The first thread's own. */
+	/* Of the first thread alone. */
 	PAWL_SEQUESTER uint32_t *written; /* by author */
 };
 
-/* The wait ends: the first thread makes room until all authors have left. */
+/* The wait ends: the first thread empties the buffer until all authors have left. */
 static void append(struct logger *log, struct monitor_thread *me)
 {
 	struct monitor *monitor = &log->bench.monitor;
@@ -74,7 +75,7 @@ static void write_out(struct logger *log, struct monitor_thread *me,
 
 static bool all_left(const struct logger *log)
 {
-	/* Relaxed, here and below: the lock does the ordering. */
+	/* Relaxed, here and below: the lock orders. */
 	return pawl_load_relaxed(&log->left) == (uint64_t)log->authors;
 }
 
@@ -138,7 +139,7 @@ static bool right(const struct monitor_bench *bench, const struct monitor_thread
 static bool run(const struct bench_subject *subject, const struct bench_shape *shape,
 		struct bench_outcome *outcome)
 {
-	static struct logger log; /* outlives threads that cannot be joined */
+	static struct logger log; /* outlives a hung thread */
 
 	log = (struct logger){
 		.bench.helpers = 1,

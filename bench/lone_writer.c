@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Does it starve? rwlock.h says what the threads do. */
+/* Whether a lone writer starves among readers; rwlock.h describes the threads. */
 #include "rwlock.h"
 
 static bool run(const struct bench_subject *subject, const struct bench_shape *shape,

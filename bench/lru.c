@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A cache of the least recently used, in shards with a lock each: every thread
- * looks up random keys. A hit moves its entry to the front; a miss fetches the
- * value, which takes a while, and puts it in the place of the oldest (after the
- * RocksDB experiment of the TWA paper, section 4.5, where the contended locks are
- * those of LRUShard::lookup()).
+ * An LRU cache in shards with a lock each: every thread looks up random keys. A hit moves
+ * its entry to the front; a miss fetches the value, which takes a while, and replaces the
+ * oldest entry (after the RocksDB experiment of the TWA paper, section 4.5, where the
+ * contended locks are those of LRUShard::lookup()).
  *
- * Departs: there is no database around the cache and no writer, who does not touch
- * it; there are four shards, where the paper's command line asks for one to make
- * contention worse; half of the keys fit.
+ * Departs: there is no database around the cache, and no writer, because it does not use
+ * the cache; there are four shards, where the paper's command line asks for one to
+ * increase contention; half of the keys fit.
  *
- * In the end every list and chain must be in order. Links are indices and walks are
- * bounded, so that a lock that fails breaks the order, not the process.
+ * At the end every list and chain must be consistent. Links are indices and walks are
+ * bounded, so that a lock that fails corrupts the data, not the process.
  */
 #include "lcg.h"
 #include "workload.h"
@@ -20,21 +19,21 @@
 
 enum {
 	SHARDS = 4,
-	ENTRIES = 1024, /* in a shard; number 0 is none of them */
+	ENTRIES = 1024, /* per shard; index 0 is not an entry */
 	BUCKETS = 1024,
 	KEYS = 2 * SHARDS * ENTRIES,
-	FETCH_STEPS = 200 /* what a miss costs outside the lock */
+	FETCH_STEPS = 200 /* cost of a miss outside the lock */
 };
 
 struct entry {
 	uint64_t key, value;
-	uint32_t chain; /* the next in its bucket; 0 ends it */
+	uint32_t chain; /* next in its bucket; 0 ends the chain */
 	uint32_t newer, older;
 };
 
 struct shard {
 	struct bench_lock lock;
-	/* All under the lock. Entry 0 closes the ring of newer and older. */
+	/* All under the lock. Entry 0 is the head of the LRU ring. */
 	PAWL_SEQUESTER struct entry entries[ENTRIES + 1];
 	uint32_t buckets[BUCKETS];
 };
@@ -49,10 +48,10 @@ struct lru_thread {
 	PAWL_SEQUESTER struct cache *cache;
 	uint64_t own;
 	uint64_t episodes, hits;
-	bool disorder; /* it found a walk without end, or a value of another key */
+	bool disorder; /* found an endless walk, or a wrong value */
 };
 
-/* What belongs to a key. */
+/* The value of a key. */
 static uint64_t value_of(uint64_t key)
 {
 	return lcg_next(key);
@@ -63,7 +62,7 @@ static uint32_t *bucket_of(struct shard *shard, uint64_t key)
 	return &shard->buckets[lcg_below(lcg_next(key), BUCKETS)];
 }
 
-/* The ring: older than entry 0 is the newest, newer than it the oldest. */
+/* The ring: entry 0's `older` is the newest, its `newer` the oldest. */
 
 static void unlink_entry(struct shard *shard, uint32_t i)
 {
@@ -93,8 +92,8 @@ static void push_chain(struct shard *shard, uint32_t i, uint64_t key)
 	*bucket = i;
 }
 
-/* The link to the entry of a key, or the 0 that ends its chain; NULL if nothing
- * ends it. */
+/* The link to the entry of a key, or the 0 that ends its chain; NULL if the chain is
+ * endless. */
 static uint32_t *find_link(struct shard *shard, uint64_t key)
 {
 	uint32_t *link = bucket_of(shard, key);
@@ -108,7 +107,7 @@ static uint32_t *find_link(struct shard *shard, uint64_t key)
 	return NULL;
 }
 
-/* Whether the key is there; makes it the newest. With the lock held. */
+/* Whether the key is present; makes it the newest. With the lock held. */
 static bool look_up(struct lru_thread *me, struct shard *shard, uint64_t key)
 {
 	const uint32_t *link = find_link(shard, key);
@@ -123,7 +122,7 @@ static bool look_up(struct lru_thread *me, struct shard *shard, uint64_t key)
 	return true;
 }
 
-/* Puts the key in the place of the oldest. With the lock held. */
+/* Replaces the oldest entry by the key. With the lock held. */
 static void replace_oldest(struct lru_thread *me, struct shard *shard, uint64_t key)
 {
 	uint32_t oldest = shard->entries[0].newer;
@@ -153,7 +152,7 @@ static void get(struct lru_thread *me, uint64_t key)
 		return;
 	me->own = lcg_walk(me->own, FETCH_STEPS);
 	subject->lock(&shard->lock);
-	if (!look_up(me, shard, key)) /* somebody else may have fetched it */
+	if (!look_up(me, shard, key)) /* another thread may have fetched it */
 		replace_oldest(me, shard, key);
 	subject->unlock(&shard->lock);
 }
@@ -166,7 +165,7 @@ static void work(void *member)
 		me->own = lcg_next(me->own);
 		get(me, lcg_below(me->own, KEYS));
 		me->episodes++;
-		/* Relaxed: only says when to end. */
+		/* Relaxed: only ends the loop. */
 	} while (pawl_load_relaxed(&me->cache->stop) == 0);
 }
 
@@ -181,7 +180,7 @@ static void fill(struct shard *shard, uint64_t number)
 	}
 }
 
-/* Every entry is once in the ring, and can be found by its key. */
+/* Whether every entry is once in the ring and can be found by its key. */
 static bool in_order(struct shard *shard)
 {
 	const struct entry *ring = shard->entries;
@@ -205,7 +204,7 @@ static bool in_order(struct shard *shard)
 static bool run(const struct bench_subject *subject, const struct bench_shape *shape,
 		struct bench_outcome *outcome)
 {
-	static struct cache cache; /* outlives threads that cannot be joined */
+	static struct cache cache; /* outlives a hung thread */
 	struct lru_thread *threads = workload_members(shape->threads, sizeof(*threads));
 	struct tally tally = {0};
 	uint64_t hits = 0;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* Makes one that nobody has entered. */
+/* Initialises a monitor. */
 static void begin(struct monitor *monitor, const struct bench_subject *subject)
 {
 	int i;
@@ -27,7 +27,7 @@ static void end(struct monitor *monitor)
 	end_lock(monitor->subject, &monitor->lock);
 }
 
-/* Adds it all up, and replays the sections. */
+/* Sums up, and replays the sections. */
 static void judge(const struct monitor_bench *bench, const struct monitor_thread *threads,
 		  const struct bench_shape *shape, double elapsed,
 		  struct bench_outcome *outcome)
@@ -77,7 +77,7 @@ bool monitor_run(struct monitor_bench *bench, const struct bench_subject *subjec
 	elapsed = workload_crew(shape, work, threads, sizeof(*threads), &bench->stop,
 				outcome);
 	if (elapsed < 0)
-		return false; /* and some threads may still look at their members */
+		return false; /* threads may still use their members */
 	judge(bench, threads, shape, elapsed, outcome);
 	outcome->exclusive &= right(bench, threads, shape->threads);
 	end(&bench->monitor);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A monitor: a mutex with its condition variables, which is what queues, pools and
- * barriers are made of. The subjects of bench_monitors have both; the workloads
- * over them say nothing of whose they are.
+ * A monitor: a mutex with its condition variables, the base of queues, pools and
+ * barriers. The subjects of bench_monitors have both; the workloads over them do not
+ * depend on which library these are from.
  *
- * Such a workload counts jobs. Its waits last from when a thread wants something of
- * the monitor to when it has that, lock and condition.
+ * Such a workload counts jobs. Its waits last from the moment a thread wants something of
+ * the monitor until it has the lock and the condition holds.
  */
 #ifndef PAWL_BENCH_MONITOR_H
 #define PAWL_BENCH_MONITOR_H
@@ -31,13 +31,13 @@ static inline void monitor_leave(struct monitor *m)
 	m->subject->unlock(&m->lock);
 }
 
-/* Outside while it waits. As ever, it may return for no reason. */
+/* Releases the monitor while it waits. May return spuriously. */
 static inline void monitor_wait(struct monitor *m, int cond)
 {
 	m->subject->cond->wait(&m->conds[cond], &m->lock);
 }
 
-/* The same, for so many ns at the most; returns false if they have passed. */
+/* The same for `ns` at most; returns false after a timeout. */
 static inline bool monitor_wait_for(struct monitor *m, int cond, uint64_t ns)
 {
 	return m->subject->cond->wait_for(&m->conds[cond], &m->lock, ns);
@@ -54,9 +54,9 @@ static inline void monitor_broadcast(struct monitor *m, int cond)
 }
 
 /*
- * What the threads of such a workload share; it is the first thing in whatever else
- * they do. Under the lock everybody advances a generator of random numbers, so that
- * a lock that does not exclude is found when that is replayed.
+ * Shared by the threads of such a workload; the first field of the workload's own
+ * structure. Every thread advances a random number generator under the lock, and
+ * replaying it shows whether the lock excluded.
  */
 struct monitor_bench {
 	struct monitor monitor;
@@ -64,17 +64,17 @@ struct monitor_bench {
 	PAWL_SEQUESTER pawl_atomic64 stop;
 	uint32_t cs, ncs;
 	bool timed;
-	int helpers;  /* so many threads, the first ones, do no jobs */
-	void *memory; /* the workload's, freed when the run is over */
+	int helpers;  /* the first threads, which do no jobs */
+	void *memory; /* the workload's, freed after the run */
 };
 
 struct monitor_thread {
 	PAWL_SEQUESTER struct monitor_bench *bench;
 	int number;
-	uint64_t own;	   /* private random numbers, or work lest it be optimised away */
-	uint64_t sections; /* in which it advanced the shared generator */
+	uint64_t own;	   /* private random numbers, or the sum of work */
+	uint64_t sections; /* sections in which it advanced the shared generator */
 	uint64_t jobs, sum;
-	bool wrong; /* it saw what must not be */
+	bool wrong; /* observed a violation */
 	struct waits waits;
 };
 
@@ -85,7 +85,7 @@ static inline void monitor_section(struct monitor_thread *me)
 	me->sections++;
 }
 
-/* Does --ncs steps of something else. */
+/* Does --ncs steps of work. */
 static inline void monitor_work(struct monitor_thread *me)
 {
 	me->own = lcg_walk(me->own, me->bench->ncs);
@@ -93,11 +93,11 @@ static inline void monitor_work(struct monitor_thread *me)
 
 static inline bool monitor_over(const struct monitor_bench *bench)
 {
-	/* Relaxed: only says when to end. */
+	/* Relaxed: only ends the loop. */
 	return pawl_load_relaxed(&bench->stop) != 0;
 }
 
-/* The time, if waits are timed; and what has passed since is a wait. */
+/* The time, if waits are timed; and adding the time since then as a wait. */
 static inline uint64_t monitor_clock(const struct monitor_thread *me)
 {
 	return me->bench->timed ? waits_now() : 0;
@@ -112,7 +112,7 @@ static inline void monitor_waited(struct monitor_thread *me, uint64_t since)
 /* clang-format off */
 #define MONITOR_FIGURES "cpu_ns_per_job", "switches_per_job"
 
-/* What their descriptions have in common. */
+/* Common part of their descriptions. */
 #define MONITOR_WORKLOAD                                          \
 	.source = "pawl", .unit = "ops/s", .run = run,            \
 	.subjects = bench_monitors, .outnumbers = true,           \
@@ -120,10 +120,9 @@ static inline void monitor_waited(struct monitor_thread *me, uint64_t since)
 /* clang-format on */
 
 /*
- * Runs work on a struct monitor_thread for each thread. The workload has cleared
- * *bench, which outlives the threads, and set helpers and memory. In the end
- * `right` says whether the workload's own data are what they should be.
- * Returns false as run() does.
+ * Runs work on a struct monitor_thread for each thread. The workload has cleared *bench,
+ * which outlives the threads, and set helpers and memory. At the end `right` checks the
+ * workload's own data. Returns false as run() does.
  */
 bool monitor_run(struct monitor_bench *bench, const struct bench_subject *subject,
 		 const struct bench_shape *shape, crew_work *work,

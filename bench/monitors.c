@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pawl's mutex and condition variable as a subject, and the table of those that
- * have both. */
+/* pawl's mutex and condition variable as a subject, and the table of subjects with
+ * both. */
 #include "subject.h"
 #include "waits.h"
 

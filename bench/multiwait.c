@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Multi-waiting: ten locks. The leader takes all of them in ascending order and
- * releases them in descending order; every other thread takes and releases one
- * at random. So several threads may wait for what the leader holds, which is the
- * worst case of Hemlock, where they all poll one word (Hemlock paper, section
- * 5.6). As there, what counts is the leader's steps; the others' are a figure
- * besides.
+ * Multi-waiting: ten locks. The leader takes all of them in ascending order and releases
+ * them in descending order; every other thread takes and releases a random one. So
+ * several threads may wait for locks that the leader holds, the worst case of Hemlock,
+ * where they all poll one word (Hemlock paper, section 5.6). As there, the result is the
+ * leader's rate; that of the others is a further figure.
  *
- * Departs: under each lock a random number generator is advanced by a step, which
- * the paper's empty sections do not do; replayed, they show whether the locks did
- * exclude.
+ * Departs: under each lock a random number generator is advanced by a step, where the
+ * paper's sections are empty; replaying it shows whether the locks excluded.
  */
 #include "lcg.h"
 #include "workload.h"
@@ -34,7 +32,7 @@ struct multiwait_thread {
 	PAWL_SEQUESTER struct multiwait *bench;
 	uint64_t own;
 	uint64_t episodes;
-	uint64_t taken[LOCKS]; /* how often, by a follower */
+	uint64_t taken[LOCKS]; /* how often a follower took it */
 	bool leader;
 };
 
@@ -65,7 +63,8 @@ static void follow(struct multiwait *bench, struct multiwait_thread *me)
 	me->taken[i]++;
 }
 
-/* No deadlock: a follower holds one lock at a time and waits for nothing then. */
+/* No deadlock: a follower holds one lock at a time and waits for nothing while it
+ * does. */
 static void work(void *member)
 {
 	struct multiwait_thread *me = member;
@@ -76,11 +75,11 @@ static void work(void *member)
 		else
 			follow(me->bench, me);
 		me->episodes++;
-		/* Relaxed: only says when to end. */
+		/* Relaxed: only ends the loop. */
 	} while (pawl_load_relaxed(&me->bench->stop) == 0);
 }
 
-/* Replays what happened under one lock. */
+/* Replays the sections under one lock. */
 static bool excluded(const struct multiwait *bench,
 		     const struct multiwait_thread *threads, int count, int lock)
 {
@@ -95,7 +94,7 @@ static bool excluded(const struct multiwait *bench,
 static bool run(const struct bench_subject *subject, const struct bench_shape *shape,
 		struct bench_outcome *outcome)
 {
-	static struct multiwait bench; /* outlives threads that cannot be joined */
+	static struct multiwait bench; /* outlives a hung thread */
 	struct multiwait_thread *threads = workload_members(shape->threads,
 							    sizeof(*threads));
 	uint64_t followed = 0;
@@ -125,7 +124,7 @@ static bool run(const struct bench_subject *subject, const struct bench_shape *s
 	}
 	outcome->episodes = threads[0].episodes;
 	outcome->ops_per_s = outcome->value = (double)threads[0].episodes / elapsed;
-	outcome->fairness = NAN; /* they do different things */
+	outcome->fairness = NAN; /* the threads have different roles */
 	outcome->figures[0] = (double)followed / elapsed;
 	free(threads);
 	return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One run of MutexBench; mutex.h says what that is. */
+/* One run of MutexBench, which mutex.h describes. */
 #include "mutex.h"
 
 #include "workload.h"
@@ -9,7 +9,7 @@
 bool mutex_run(const struct bench_subject *subject, const struct bench_shape *shape,
 	       struct bench_outcome *outcome)
 {
-	static struct mutex_bench bench; /* outlives threads that cannot be joined */
+	static struct mutex_bench bench; /* outlives a hung thread */
 	struct mutex_thread *threads = workload_members(shape->threads, sizeof(*threads));
 	struct tally tally = {0};
 	uint64_t seed = shape->seed, episodes = 0;
@@ -30,10 +30,10 @@ bool mutex_run(const struct bench_subject *subject, const struct bench_shape *sh
 				shape->time_waits ? subject->timed_loop : subject->loop,
 				threads, sizeof(*threads), &bench.stop, outcome);
 	if (elapsed < 0)
-		return false; /* and some threads may still look at their members */
+		return false; /* threads may still use their members */
 	for (i = 0; i < shape->threads; i++) {
 		const struct mutex_thread *t = &threads[i];
-		/* It may have got nowhere since the warm-up. */
+		/* A thread may have made no progress since the warm-up. */
 		bool counts = shape->warm_up == 0 || t->seen == CREW_WARM;
 
 		episodes += t->episodes;
@@ -41,8 +41,8 @@ bool mutex_run(const struct bench_subject *subject, const struct bench_shape *sh
 		waits_merge(&outcome->waits, &t->waits);
 	}
 	tally_report(&tally, elapsed, outcome);
-	outcome->episodes = episodes; /* CPU time and switches are those of all */
-	/* The replay: as many steps as the threads claim, from the same start. */
+	outcome->episodes = episodes; /* CPU time includes the warm-up */
+	/* The replay: as many steps as the threads report, from the same start. */
 	outcome->exclusive = bench.shared == lcg_jump(shape->seed, episodes * shape->cs);
 	end_lock(subject, &bench.lock);
 	free(threads);

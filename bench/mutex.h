@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MutexBench: every thread takes one central lock, advances a random number
- * generator that all share, releases the lock and advances a generator of its
- * own a random number of steps (Reciprocating paper, section 7.1; Hemlock
- * paper, section 5.1).
+ * MutexBench: every thread takes one central lock, advances a shared random number
+ * generator, releases the lock and advances a generator of its own by a random number of
+ * steps (Reciprocating paper, section 7.1; Hemlock paper, section 5.1).
  */
 #ifndef PAWL_BENCH_MUTEX_H
 #define PAWL_BENCH_MUTEX_H
@@ -16,12 +15,12 @@
 
 enum { BENCH_LOCK_BYTES = 4352 };
 
-/* Room for any subject's lock, kept off others' lines. */
+/* Space for any subject's lock, on separate cache lines. */
 struct bench_lock {
 	PAWL_SEQUESTER unsigned char bytes[BENCH_LOCK_BYTES];
 };
 
-/* Lock, shared data and constants each keep clear of the others' lines. */
+/* Lock, shared data and constants are on separate cache lines. */
 struct mutex_bench {
 	struct bench_lock lock;
 	PAWL_SEQUESTER uint64_t shared; /* under the lock */
@@ -31,11 +30,11 @@ struct mutex_bench {
 
 struct mutex_thread {
 	PAWL_SEQUESTER struct mutex_bench *bench;
-	uint64_t own; /* the private generator; written back lest it be optimised away */
+	uint64_t own; /* the private generator; stored lest it be optimised away */
 	uint64_t episodes;
-	uint64_t unheeded;  /* those of the warm-up */
-	uint64_t seen;	    /* what stop said when the others began */
-	struct waits waits; /* only of a run that times them */
+	uint64_t unheeded;  /* of the warm-up */
+	uint64_t seen;	    /* value of stop when the counted episodes began */
+	struct waits waits; /* only if the run times them */
 };
 
 static inline __attribute__((always_inline)) void mutex_episodes(struct mutex_thread *me,
@@ -47,7 +46,7 @@ static inline __attribute__((always_inline)) void mutex_episodes(struct mutex_th
 	struct mutex_bench *bench = me->bench;
 	uint64_t own = me->own, episodes = 0, phase = CREW_GO;
 
-	/* Relaxed, both: stop only says when to count anew, and when to end. */
+	/* Relaxed, both: stop only ends the warm-up and the run. */
 	do {
 		me->seen = phase;
 		me->unheeded = episodes;
@@ -72,9 +71,9 @@ static inline __attribute__((always_inline)) void mutex_episodes(struct mutex_th
 }
 
 /*
- * What a thread does. `lock`, `unlock` and `timed` are constants wherever this is
- * called: they and the loop become one piece of code. The default sections are
- * constants, too: counting their steps would cost a third of a ticket lock.
+ * The work of a thread. `lock`, `unlock` and `timed` are constants at every call and are
+ * inlined into the loop. So are the default lengths of the sections: counting their steps
+ * would cost a third of a ticket lock.
  */
 static inline __attribute__((always_inline)) void mutex_loop(struct mutex_thread *me,
 							     void (*lock)(void *),

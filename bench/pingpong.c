@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two threads take turns, with a condition variable each: whoever has had its turn
- * signals the other one, and waits. There is always exactly one waiter, and every
- * signal is needed. A job is a turn.
+ * Two threads alternate, with a condition variable each: after its turn a thread signals
+ * the other and waits. There is always exactly one waiter, and every signal is needed. A
+ * job is a turn.
  *
- * The generator is advanced before the turn is waited for: while it is the other's
- * turn the lock alone protects it.
+ * The generator is advanced before the thread waits for its turn: during the other's turn
+ * only the lock protects it.
  */
 #include "monitor.h"
 
@@ -17,7 +17,7 @@ struct pingpong {
 	bool over;
 };
 
-/* The wait ends: the other one signals when it passes the turn on, or ends. */
+/* The wait ends: the other thread signals when it passes the turn on, or at its end. */
 static void work(void *member)
 {
 	struct monitor_thread *me = member;
@@ -59,7 +59,7 @@ static bool right(const struct monitor_bench *bench, const struct monitor_thread
 static bool run(const struct bench_subject *subject, const struct bench_shape *shape,
 		struct bench_outcome *outcome)
 {
-	static struct pingpong game; /* outlives threads that cannot be joined */
+	static struct pingpong game; /* outlives a hung thread */
 
 	game = (struct pingpong){.turn = 0};
 	return monitor_run(&game.bench, subject, shape, work, right, outcome);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Objects of 64 bytes: every thread gets one, writes to it, looks whether that is
+ * Objects of 64 bytes: every thread gets one, writes to it, checks that the value is
  * still there, and puts it back (Khuong's notes on contention management).
  */
 #include "stores.h"
 
-/* Writes to the object, which nobody else does meanwhile. */
+/* Writes to the object, which no other thread does meanwhile. */
 static inline void write_to(struct store_thread *me, void *object)
 {
 	volatile uint64_t *word = object;
@@ -14,7 +14,7 @@ static inline void write_to(struct store_thread *me, void *object)
 	me->got_twice += *word != pawl_address(me);
 }
 
-/* Of a store of slots, whose objects are those of pawl's pool. */
+/* For a store of slots, whose objects are those of pawl's pool. */
 static inline void use(struct store_thread *me, uint64_t slot)
 {
 	write_to(me, stores.pool.objects + slot * STORE_OBJECT);

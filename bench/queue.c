@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A bounded queue: producers put jobs in while there is room, the other threads
- * take them out and work on them, --ncs steps each. One condition variable says
- * that there are jobs, another one that there is room; each put and each take
- * signals, then unlocks. In the end the producers close the queue, and the others
- * empty it.
+ * A bounded queue: producers put jobs in while there is space, the other threads take
+ * them out and work on them, --ncs steps each. One condition variable is for jobs,
+ * another for space; each put and each take signals, then unlocks. At the end the
+ * producers close the queue, and the others empty it.
  *
- * Every job is a random number. What was put in must be what came out, by number
- * and sum.
+ * Every job is a random number. The jobs put in must be those taken out, by number and
+ * sum.
  */
 #include "monitor.h"
 
 #include <stdlib.h>
 
-enum { JOBS, ROOM }; /* the conditions */
+enum { JOBS, ROOM }; /* condition variables */
 
 struct queue {
 	struct monitor_bench bench;
-	/* All under the lock; the numbers only grow. */
+	/* All under the lock; put and taken only grow. */
 	PAWL_SEQUESTER uint64_t put, taken;
 	uint64_t *jobs;
-	/* Atomic: a lock that does not exclude must not lose who has left. */
+	/* Atomic, so that this count of producers that have left stays right with a lock
+	 * that does not exclude. */
 	pawl_atomic64 left;
 	uint32_t capacity;
 };
 
-/* Signed, for a lock that does not exclude may let more be taken than was put. */
+/* Signed: a lock that does not exclude may let threads take more than was put. */
 static int64_t waiting(const struct queue *q)
 {
 	return (int64_t)(q->put - q->taken);
@@ -34,12 +34,12 @@ static int64_t waiting(const struct queue *q)
 /* Whether all producers have left. */
 static bool closed(const struct queue *q)
 {
-	/* Relaxed, here and below: the lock does the ordering. */
+	/* Relaxed, here and below: the lock orders. */
 	return pawl_load_relaxed(&q->left) == (uint64_t)q->bench.helpers;
 }
 
-/* These waits end: whoever makes room, or puts a job in, signals; and producers
- * that leave close the queue. */
+/* These waits end: each take and each put signals, and producers that leave close the
+ * queue. */
 static void put(struct queue *q, struct monitor_thread *me, uint64_t job)
 {
 	while (waiting(q) >= (int64_t)q->capacity)
@@ -131,7 +131,7 @@ static bool right(const struct monitor_bench *bench, const struct monitor_thread
 static bool run(const struct bench_subject *subject, const struct bench_shape *shape,
 		struct bench_outcome *outcome)
 {
-	static struct queue queue; /* outlives threads that cannot be joined */
+	static struct queue queue; /* outlives a hung thread */
 
 	queue = (struct queue){.bench.helpers = (int)shape->producers,
 			       .capacity = shape->capacity,

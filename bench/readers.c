@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A cache behind one mutex: every thread looks up random keys, which is short; one
- * look-up in some hundred finds that the entry is too old and fills it anew, --cs
- * steps with the mutex held. Between two look-ups it works, --ncs steps.
+ * look-up in a few hundred finds a stale entry and refills it, --cs steps with the mutex
+ * held. Between two look-ups a thread works, --ncs steps.
  *
- * A fill marks the entry when it begins and when it ends; who looks it up must see
- * both marks alike. No fill may be lost.
+ * A refill marks the entry when it begins and when it ends; a look-up must find both
+ * marks equal. No refill may be lost.
  */
 #include "monitor.h"
 
 enum { ENTRIES = 64, LOOK_UPS_PER_FILL = 256 };
 
 struct entry {
-	uint64_t begun, value, ended; /* the marks count the fills */
+	uint64_t begun, value, ended; /* the marks count the refills */
 };
 
 struct readers {
@@ -75,7 +75,7 @@ static bool right(const struct monitor_bench *bench, const struct monitor_thread
 static bool run(const struct bench_subject *subject, const struct bench_shape *shape,
 		struct bench_outcome *outcome)
 {
-	static struct readers cache; /* outlives threads that cannot be joined */
+	static struct readers cache; /* outlives a hung thread */
 
 	cache = (struct readers){.bench.helpers = 0};
 	return monitor_run(&cache.bench, subject, shape, work, right, outcome);

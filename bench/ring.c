@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Token ring: each thread waits until its mailbox is not empty, empties it, and
- * puts the token into the next thread's. Polling with an atomic that writes, as
- * Hemlock's CTR form does, brings the line in the state in which emptying the
- * mailbox costs no second miss; the variants show what that is worth here
- * (Hemlock paper, section 5.5).
+ * Token ring: each thread waits until its mailbox is full, empties it, and puts the token
+ * into the next thread's. Polling with an atomic that writes, as Hemlock's CTR form does,
+ * fetches the line exclusively, so that emptying the mailbox costs no second miss; the
+ * variants show the effect (Hemlock paper, section 5.5).
  *
- * Departs: the paper names no figures for this program, and none of its details;
- * all variants pause between two polls.
+ * Departs: the paper gives no figures for this program, and no details; all variants
+ * pause between two polls.
  *
- * There is one token: nobody can have passed it on more than once more often than
- * anybody else, the first thread may be ahead, and one mailbox holds it at last.
+ * There is one token: the threads' counts differ by one at most, the first thread may be
+ * ahead, and one mailbox holds the token at the end.
  */
 #include "workload.h"
 
@@ -27,8 +26,8 @@ struct ring_thread {
 	uint64_t episodes;
 };
 
-/* Takes the token if it is there. [P] pairs with [D]: who finds a full mailbox
- * finds it emptied before, and does not undo a later delivery. */
+/* Takes the token if it is there. [P] pairs with [D]: a thread that finds its mailbox
+ * full sees that it was emptied before, and does not overwrite a later delivery. */
 
 static bool take_load(struct mailbox *box)
 {
@@ -63,8 +62,8 @@ static inline __attribute__((always_inline)) void loop(struct ring_thread *me,
 {
 	uint64_t episodes = 0;
 
-	/* Ends, and nobody takes the token along: it is passed on before the next
-	 * look at stop. The first thread has it, and so passes it on at least once. */
+	/* A thread passes the token on before it checks stop, so no thread keeps it. The
+	 * first thread has it initially, and so passes it on at least once. */
 	do {
 		if (take(&me->mine)) {
 			pawl_store_release(&me->next->full, 1); /* [D] */
@@ -72,7 +71,7 @@ static inline __attribute__((always_inline)) void loop(struct ring_thread *me,
 		} else {
 			pawl_arch_pause();
 		}
-		/* Relaxed: only says when to end. */
+		/* Relaxed: only ends the loop. */
 	} while (pawl_load_relaxed(me->stop) == 0);
 	me->episodes = episodes;
 }
@@ -97,7 +96,7 @@ static void loop_exchange(void *member)
 	loop(member, take_exchange);
 }
 
-/* The token began at thread 0: from there on, episodes fall by one in all. */
+/* The token began at thread 0: from there on, the counts fall by one in total. */
 static bool one_token_went_round(const struct ring_thread *threads, int count)
 {
 	uint64_t tokens = 0;
@@ -119,7 +118,7 @@ static bool one_token_went_round(const struct ring_thread *threads, int count)
 static bool run(const struct bench_subject *subject, const struct bench_shape *shape,
 		struct bench_outcome *outcome)
 {
-	static pawl_atomic64 stop; /* outlives threads that cannot be joined */
+	static pawl_atomic64 stop; /* outlives a hung thread */
 	struct ring_thread *threads = workload_members(shape->threads, sizeof(*threads));
 	struct tally tally = {0};
 	double elapsed;
@@ -127,7 +126,7 @@ static bool run(const struct bench_subject *subject, const struct bench_shape *s
 
 	if (threads == NULL)
 		return false;
-	pawl_store_relaxed(&stop, 0); /* relaxed: the threads are not there yet */
+	pawl_store_relaxed(&stop, 0); /* relaxed: no thread runs yet */
 	for (i = 0; i < shape->threads; i++) {
 		threads[i].next = &threads[(i + 1) % shape->threads].mine;
 		threads[i].stop = &stop;

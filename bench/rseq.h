@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What can be done for each CPU with restartable sequences, written by hand: the
- * upper bound of the workloads idalloc, pool and counter. The kernel takes a thread
- * that it preempts or moves between 1 and 2 to 4, from where all starts over; the
- * last store, just before 2, is what makes the rest count. x86-64 only, and only
- * where glibc has registered the thread; elsewhere rseq_there is false, and where pawl's
- * own code has no sequences.
+ * Per-CPU operations with hand-written restartable sequences: the upper bound for the
+ * workloads idalloc, pool and counter. If the kernel preempts or migrates a thread
+ * between labels 1 and 2, the thread continues at 4 and starts over; the last store, just
+ * before 2, commits. x86-64 only, and only where glibc has registered the thread;
+ * elsewhere rseq_there is false, as it is where pawl's own code has no sequences.
  */
 #ifndef PAWL_BENCH_RSEQ_H
 #define PAWL_BENCH_RSEQ_H
@@ -32,7 +31,7 @@ static inline struct rseq_words *rseq_words(void)
 	return (struct rseq_words *)((char *)__builtin_thread_pointer() + __rseq_offset);
 }
 
-/* Sequences find a CPU's part of an array by the CPU's number, whatever it is. */
+/* Sequences index an array by the CPU's number, so it must have room for every CPU. */
 static inline bool rseq_there(long room)
 {
 	return &__rseq_size != NULL && __rseq_size != 0 &&
@@ -47,7 +46,7 @@ static inline bool rseq_there(long room)
 	"1: cmpl %[cpu], %[now]\n\t"         \
 	"jnz %l[again]\n\t"
 
-/* A stack is a count and then its elements, `stride` bytes from CPU to CPU. */
+/* A stack is a count followed by its elements, `stride` bytes from CPU to CPU. */
 static inline bool rseq_pop(void *stacks, size_t stride, uint64_t *out)
 {
 	struct rseq_words *words = rseq_words();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* One run on a read-write lock; rwlock.h says what that is. */
+/* One run on a read-write lock; rwlock.h describes it. */
 #include "rwlock.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Of this thread's episodes, in percent. */
+/* Share of writes among this thread's episodes, in percent. */
 static double writes_of(const struct bench_shape *shape, enum rwlock_lone lone,
 			int thread)
 {
@@ -14,8 +14,8 @@ static double writes_of(const struct bench_shape *shape, enum rwlock_lone lone,
 	return (lone == LONE_WRITER) == (thread == 0) ? 100 : 0;
 }
 
-/* Between two writes there are, on the average, so many reads that the share is
- * right; their number is drawn evenly from 0 to twice that. */
+/* Draws the number of reads between two writes uniformly from 0 to twice the mean that
+ * gives the requested share. */
 static void plan_writes(struct rwlock_thread *me, double percent)
 {
 	if (percent == 0) {
@@ -26,7 +26,7 @@ static void plan_writes(struct rwlock_thread *me, double percent)
 	me->ahead = lcg_below(me->own, me->between);
 }
 
-/* Adds up what the threads say; returns whether the record says the same. */
+/* Sums up the threads' counts; returns whether the record agrees. */
 static bool add_up(const struct rwlock_bench *bench, const struct rwlock_thread *threads,
 		   const struct bench_shape *shape, uint64_t *reads, uint64_t *writes)
 {
@@ -59,9 +59,9 @@ static void report_lone(const struct rwlock_thread *lone, uint64_t episodes,
 {
 	uint64_t own = lone->reads + lone->writes;
 
-	outcome->episodes = episodes; /* CPU time and switches are those of all */
+	outcome->episodes = episodes; /* CPU time is that of all threads */
 	outcome->ops_per_s = outcome->value = (double)own / elapsed;
-	outcome->fairness = NAN; /* they do different things */
+	outcome->fairness = NAN; /* the threads have different roles */
 	outcome->waits = lone->waits;
 	outcome->figures[0] = (double)lone->waits.longest / 1e6;
 	outcome->figures[1] = (double)(episodes - own) / elapsed;
@@ -70,7 +70,7 @@ static void report_lone(const struct rwlock_thread *lone, uint64_t episodes,
 bool rwlock_run(const struct bench_subject *subject, const struct bench_shape *shape,
 		enum rwlock_lone lone, struct bench_outcome *outcome)
 {
-	static struct rwlock_bench bench; /* outlives threads that cannot be joined */
+	static struct rwlock_bench bench; /* outlives a hung thread */
 	struct rwlock_thread *threads = workload_members(shape->threads,
 							 sizeof(*threads));
 	uint64_t seed = shape->seed, reads = 0, writes = 0;
@@ -94,7 +94,7 @@ bool rwlock_run(const struct bench_subject *subject, const struct bench_shape *s
 	elapsed = workload_crew(shape, subject->loop, threads, sizeof(*threads),
 				&bench.stop, outcome);
 	if (elapsed < 0)
-		return false; /* and some threads may still look at their members */
+		return false; /* threads may still use their members */
 	outcome->exclusive = add_up(&bench, threads, shape, &reads, &writes);
 	if (lone == LONE_NOBODY) {
 		report_all(threads, shape->threads, elapsed, outcome);

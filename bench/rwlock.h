@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Read-write locks: every thread reads a record under the lock, and now and then
- * writes it. The subjects of bench_rwlocks are such locks, and our mutex, for which
- * reading is writing.
+ * Read-write locks: every thread reads a record under the lock, and writes it at times.
+ * The subjects of bench_rwlocks are such locks, and pawl's mutex, for which reading is
+ * writing.
  *
- * A writer breaks the record when it begins and mends it when it ends, --cs steps
- * later; a reader looks at one half, takes --cs steps of its own, and looks at the
- * other: both must be of the same write. No write may be lost.
+ * A writer changes one half of the record when it begins and the other when it ends, --cs
+ * steps later; a reader reads one half, does --cs steps of its own, and reads the other:
+ * both must be of the same write. No write may be lost.
  */
 #ifndef PAWL_BENCH_RWLOCK_H
 #define PAWL_BENCH_RWLOCK_H
@@ -15,22 +15,22 @@
 
 #include "lcg.h"
 
-/* Lock, record and constants each keep clear of the others' lines. */
+/* Lock, record and constants are on separate cache lines. */
 struct rwlock_bench {
 	struct bench_lock lock;
-	PAWL_SEQUESTER volatile uint64_t begun; /* under the lock; equal, but for who */
-	volatile uint64_t ended; /* writes. A generator of random numbers */
+	PAWL_SEQUESTER volatile uint64_t begun; /* under the lock; equal except during */
+	volatile uint64_t ended;		/* a write. A random number generator */
 	PAWL_SEQUESTER pawl_atomic64 stop;
 	uint32_t cs, ncs;
 };
 
 struct rwlock_thread {
 	PAWL_SEQUESTER struct rwlock_bench *bench;
-	uint64_t own; /* the private generator; written back lest it be optimised away */
+	uint64_t own;	  /* the private generator; stored lest it be optimised away */
 	uint64_t ahead;	  /* reads before the first write */
-	uint32_t between; /* before any other: a random number below this one */
+	uint32_t between; /* before any other: a random number below this */
 	bool timed;
-	bool wrong; /* it saw a record that was broken */
+	bool wrong; /* read an inconsistent record */
 	uint64_t reads, writes;
 	struct waits waits;
 };
@@ -45,8 +45,8 @@ static inline __attribute__((always_inline)) void rwlock_episodes(
 	bool timed)
 {
 	struct rwlock_bench *bench = me->bench;
-	/* Reads are counted down alone, and all differences are put together: the
-	 * fastest locks take less than the loop does. */
+	/* Reads have a countdown of their own, and all differences are combined: the
+	 * fastest locks take less time than the loop. */
 	uint64_t own = me->own, ahead = me->ahead, planned = ahead, writes = 0;
 	uint64_t wrong = 0;
 
@@ -86,7 +86,7 @@ static inline __attribute__((always_inline)) void rwlock_episodes(
 			own = lcg_next(own);
 			own = lcg_walk(own, lcg_below(own, ncs));
 		}
-		/* Relaxed: only says when to end. */
+		/* Relaxed: only ends the loop. */
 	} while (pawl_load_relaxed(&bench->stop) == CREW_GO);
 	me->own = own;
 	me->reads = planned - ahead;
@@ -95,8 +95,8 @@ static inline __attribute__((always_inline)) void rwlock_episodes(
 }
 
 /*
- * What a thread does. The operations are constants wherever this is called, and the
- * default sections are, too, as in mutex.h.
+ * The work of a thread. The operations, and the default lengths of the sections, are
+ * constants at every call, as in mutex.h.
  */
 static inline __attribute__((always_inline)) void rwlock_loop(struct rwlock_thread *me,
 							      RWLOCK_OPERATIONS)
@@ -123,7 +123,7 @@ static inline __attribute__((always_inline)) void rwlock_loop(struct rwlock_thre
 	}                                                                        \
 	struct bench_subject
 
-/* Threads are alike, or the first one is the only one to write, or to read. */
+/* All threads do the same; or the first one is the only writer, or the only reader. */
 enum rwlock_lone { LONE_NOBODY, LONE_WRITER, LONE_READER };
 
 #ifdef __cplusplus
@@ -135,10 +135,10 @@ extern "C" {
 bool rwlock_run(const struct bench_subject *subject, const struct bench_shape *shape,
 		enum rwlock_lone lone, struct bench_outcome *outcome);
 
-/* pawl's first. Ended by NULL. */
+/* pawl's first; ends with NULL. */
 extern const struct bench_subject *const bench_rwlocks[];
 
-/* The peers, where their mutexes are. */
+/* The peers, defined in the files of their mutexes. */
 extern const struct bench_subject bench_pthread_rwlock, bench_pthread_rwlock_writer;
 extern const struct bench_subject bench_std_shared;
 extern const struct bench_subject bench_nsync_rwlock;

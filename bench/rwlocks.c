@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pawl's locks as subjects of the read-write workloads, and the table of these. */
+/* pawl's locks as subjects of the read-write workloads, and the table of all subjects. */
 #include "rwlock.h"
 
 #include <pawl/mutex.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Readers of a record of 64 bytes that nobody writes: with the seqlock, and
- * under glibc's read-write lock. Each read copies the record and looks at it.
+ * Readers of a record of 64 bytes without writers: with the seqlock, and under glibc's
+ * read-write lock. Each read copies the record and checks it.
  */
 #define _GNU_SOURCE
 #include "workload.h"
@@ -49,7 +49,7 @@ static void read_seqlock(void *member)
 		pawl_seqlock_read(&shared.seq, shared.words, &copy, sizeof(copy));
 		torn |= is_torn(&copy);
 		episodes++;
-		/* Relaxed: only says when to end. */
+		/* Relaxed: only ends the loop. */
 	} while (pawl_load_relaxed(me->stop) == 0);
 	me->torn = torn;
 	me->episodes = episodes;
@@ -68,7 +68,7 @@ static void read_rwlock(void *member)
 		pthread_rwlock_unlock(&shared.lock);
 		torn |= is_torn(&copy);
 		episodes++;
-		/* Relaxed: only says when to end. */
+		/* Relaxed: only ends the loop. */
 	} while (pawl_load_relaxed(me->stop) == 0);
 	me->torn = torn;
 	me->episodes = episodes;
@@ -82,7 +82,7 @@ static const struct bench_subject *const subjects[] = {&seqlock, &rwlock, NULL};
 static bool run(const struct bench_subject *subject, const struct bench_shape *shape,
 		struct bench_outcome *outcome)
 {
-	static pawl_atomic64 stop; /* outlives threads that cannot be joined */
+	static pawl_atomic64 stop; /* outlives a hung thread */
 	struct seqlock_thread *threads = workload_members(shape->threads,
 							  sizeof(*threads));
 	struct record full;
@@ -97,13 +97,13 @@ static bool run(const struct bench_subject *subject, const struct bench_shape *s
 		full.numbers[i] = shape->seed;
 	shared.record = full;
 	pawl_seqlock_write(&shared.seq, shared.words, &full, sizeof(full));
-	pawl_store_relaxed(&stop, 0); /* Relaxed: the crew is yet to start */
+	pawl_store_relaxed(&stop, 0); /* Relaxed: no thread runs yet */
 	for (i = 0; i < shape->threads; i++)
 		threads[i].stop = &stop;
 	elapsed = workload_crew(shape, subject->loop, threads, sizeof(*threads), &stop,
 				outcome);
 	if (elapsed < 0)
-		return false; /* and some threads may still look at their members */
+		return false; /* threads may still use their members */
 	for (i = 0; i < shape->threads; i++) {
 		tally_add(&tally, threads[i].episodes);
 		torn |= threads[i].torn;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A mutex between processes against glibc's, both of the kind that survives its
- * owner's death: lock, count, unlock. To such a mutex threads are as processes;
- * with one thread this is the uncontended pair.
+ * A process-shared mutex against glibc's, both robust: lock, count, unlock. Threads stand
+ * for processes, which makes no difference to such a mutex; one thread measures the
+ * uncontended pair.
  */
 #define _GNU_SOURCE
 #include "workload.h"
@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* Both mutexes, and what they guard, in one region. */
+/* Both mutexes and the data that they guard, in one region. */
 struct shared_data {
 	PAWL_SEQUESTER pthread_mutex_t robust;
 	PAWL_SEQUESTER uint64_t count;
@@ -24,7 +24,7 @@ struct shared_thread {
 	struct pawl_shared *region;
 	struct shared_data *data;
 	uint64_t episodes;
-	int error; /* of a lock that failed */
+	int error; /* result of a lock that failed */
 };
 
 static void lock_pawl(void *member)
@@ -39,7 +39,7 @@ static void lock_pawl(void *member)
 		data->count++;
 		error |= pawl_shared_mutex_unlock(me->region, 0);
 		episodes++;
-		/* Relaxed: only says when to end. */
+		/* Relaxed: only ends the loop. */
 	} while (pawl_load_relaxed(me->stop) == 0);
 	me->episodes = episodes;
 	me->error = error;
@@ -57,7 +57,7 @@ static void lock_robust(void *member)
 		data->count++;
 		error |= pthread_mutex_unlock(&data->robust);
 		episodes++;
-		/* Relaxed: only says when to end. */
+		/* Relaxed: only ends the loop. */
 	} while (pawl_load_relaxed(me->stop) == 0);
 	me->episodes = episodes;
 	me->error = error;
@@ -87,7 +87,7 @@ static bool run(const struct bench_subject *subject, const struct bench_shape *s
 		.threads = (unsigned)shape->threads + 1,
 		.data_bytes = sizeof(struct shared_data),
 	};
-	static pawl_atomic64 stop; /* outlives threads that cannot be joined */
+	static pawl_atomic64 stop; /* outlives a hung thread */
 	struct shared_thread *threads = workload_members(shape->threads,
 							 sizeof(*threads));
 	struct pawl_shared *region;
@@ -103,14 +103,14 @@ static bool run(const struct bench_subject *subject, const struct bench_shape *s
 		return false;
 	data = pawl_shared_data(region);
 	make_robust(&data->robust);
-	pawl_store_relaxed(&stop, 0); /* Relaxed: the crew is yet to start */
+	pawl_store_relaxed(&stop, 0); /* Relaxed: no thread runs yet */
 	for (i = 0; i < shape->threads; i++)
 		threads[i] = (struct shared_thread){
 			.stop = &stop, .region = region, .data = data};
 	elapsed = workload_crew(shape, subject->loop, threads, sizeof(*threads), &stop,
 				outcome);
 	if (elapsed < 0)
-		return false; /* and some threads may still look at their members */
+		return false; /* threads may still use their members */
 	outcome->exclusive = true;
 	for (i = 0; i < shape->threads; i++) {
 		tally_add(&tally, threads[i].episodes);

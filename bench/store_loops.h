@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loops over every store of slots, and the table of them. Part of a workload's
- * file, which has defined before
+ * The loops over every store of slots, and the table of them. Included by a workload's
+ * file, which first defines
  *
  *     static inline void use(struct store_thread *me, uint64_t slot);
  *
- * what it does with a slot that it got, and defines pawl_loop afterwards. The loops
- * are compiled for each workload and store, because the store is all that they do.
+ * what it does with a slot, and then defines pawl_loop. The loops are compiled for each
+ * workload and store, because the store is all that they do.
  */
 #include "stores.h"
 
@@ -75,7 +75,7 @@ __attribute__((constructor)) static void list_subjects(void)
 	store_subjects(subjects, variants, sizeof(variants) / sizeof(variants[0]));
 }
 
-/* What the descriptions of these workloads have in common. */
+/* Common part of these workloads' descriptions. */
 /* clang-format off */
 #define STORE_WORKLOAD                                                         \
 	.source = "Khuong, lock-free dynamic contention management",           \

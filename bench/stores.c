@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sets the stores of slots up, and checks afterwards that all slots are there. */
+/* Initialises the stores of slots, and checks at the end that all slots are there. */
 #include "stores.h"
 
 #include <errno.h>
@@ -33,10 +33,10 @@ uint64_t store_more(struct store_thread *me, uint64_t (*get)(struct store_thread
 {
 	uint64_t slot;
 
-	/* Ends with the run, if others do not put theirs back before. */
+	/* Ends with the run, if no other thread puts a slot back before. */
 	while ((slot = take_from_behind()) == PAWL_SLOTS_NONE &&
 	       (slot = get(me)) == PAWL_SLOTS_NONE &&
-	       pawl_load_relaxed(me->episodes.stop) == 0) /* Relaxed: when to end */
+	       pawl_load_relaxed(me->episodes.stop) == 0) /* Relaxed: ends the loop */
 		sched_yield();
 	return slot;
 }
@@ -47,7 +47,7 @@ static void fill(struct stack *stack, uint64_t *next, uint64_t n)
 		stack->slot[stack->count] = (*next)++;
 }
 
-/* Counts a stack's slots in seen[]; false if one is there twice. */
+/* Counts a stack's slots in seen[]; false on a duplicate. */
 static bool account(const struct stack *stack, unsigned char *seen, uint64_t *found)
 {
 	uint64_t i;
@@ -60,7 +60,7 @@ static bool account(const struct stack *stack, unsigned char *seen, uint64_t *fo
 	return true;
 }
 
-/* All slots, one by one, once. */
+/* All slots, one by one, each once. */
 static bool drain_pawl(struct pawl_slots *slots)
 {
 	static uint32_t all[STORE_SLOTS];
@@ -74,7 +74,7 @@ static bool drain_pawl(struct pawl_slots *slots)
 	return n == slots->limit;
 }
 
-/* Gives the variant its slots. */
+/* Fills the variant's store. */
 static void begin(const struct store_variant *variant, struct store_thread *threads,
 		  int count)
 {
@@ -84,8 +84,8 @@ static void begin(const struct store_variant *variant, struct store_thread *thre
 	stores.one.count = 0;
 	for (i = 0; i < stores.cpus; i++)
 		stores.cpu[i].count = 0;
-	/* Not a multiple of a page: a stack's top must not look, to the CPU, as if it
-	 * were its count. */
+	/* Not a multiple of a page: the top of a stack must not alias its count in the
+	 * CPU's store-to-load check (4 KiB aliasing). */
 	if (variant->where == STORE_ONE)
 		fill(&stores.one, &next, 1500);
 	if (variant->where == STORE_CPU || variant->where == STORE_RSEQ)
@@ -99,7 +99,7 @@ static void begin(const struct store_variant *variant, struct store_thread *thre
 	stores.made = next;
 }
 
-/* Every slot is in one of the stacks, once. */
+/* Whether every slot is in one of the stacks, once. */
 static bool all_there(struct store_thread *threads, int count)
 {
 	static unsigned char seen[STORE_SLOTS];
@@ -125,7 +125,7 @@ static void figures(struct bench_outcome *outcome)
 
 	switch (running->where) {
 	case STORE_THREAD:
-		outcome->figures[0] = NAN; /* as many as threads */
+		outcome->figures[0] = NAN; /* one per thread */
 		break;
 	case STORE_ONE:
 		outcome->figures[0] = 1;
@@ -135,7 +135,7 @@ static void figures(struct bench_outcome *outcome)
 		outcome->figures[0] = (double)stores.cpus;
 		break;
 	case STORE_PAWL:
-		/* One of them was not used. */
+		/* One of the two was not used. */
 		pawl_shards_get_stats(&stores.pool.slots.shards, &stats);
 		pawl_shards_get_stats(&stores.ids.slots.shards, &ids);
 		outcome->figures[0] = (double)(stats.shards + ids.shards);
@@ -172,7 +172,7 @@ bool store_run(const struct bench_subject *subject, const struct bench_shape *sh
 	begin(variant, threads, shape->threads);
 	if (!episodes_run(shape, subject->loop, threads, sizeof(*threads), figures,
 			  outcome))
-		return false; /* and some threads may still look at their members */
+		return false; /* threads may still use their members */
 	for (i = 0; i < shape->threads; i++)
 		outcome->exclusive &= threads[i].got_twice == 0;
 	outcome->exclusive &= variant->where == STORE_PAWL
@@ -185,7 +185,7 @@ bool store_run(const struct bench_subject *subject, const struct bench_shape *sh
 	return true;
 }
 
-/* rseq is the last of the variants, and left out where there is none. */
+/* rseq is the last variant, and left out where it is not available. */
 void store_subjects(const struct bench_subject **subjects,
 		    const struct store_variant *variants, size_t count)
 {

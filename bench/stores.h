@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stores of slots, numbers that are got and put back, for the workloads idalloc
- * and pool: pawl's own, and what people write without it. A loop gets a slot, does
- * something, and puts it back. Each store is a pair of inline functions, so that
- * the loop and the store become one piece of code.
+ * Stores of slots, numbers that are taken and returned, for the workloads idalloc and
+ * pool: pawl's own, and what programs use without it. A loop gets a slot, uses it, and
+ * puts it back. Each store is a pair of inline functions, so that the compiler inlines it
+ * into the loop.
  */
 #ifndef PAWL_BENCH_STORES_H
 #define PAWL_BENCH_STORES_H
@@ -19,9 +19,9 @@
 
 enum {
 	STORE_SLOTS = 1 << 16,
-	STACK_SLOTS = 4096, /* room in a stack */
-	STORE_CPUS = 512,   /* a CPU beyond shares with another; rseq is left out then */
-	STORE_OBJECT = 64,  /* bytes behind a slot */
+	STACK_SLOTS = 4096, /* capacity of a stack */
+	STORE_CPUS = 512,   /* CPUs beyond share stacks; rseq is left out then */
+	STORE_OBJECT = 64,  /* bytes of a slot's object */
 };
 
 struct stack {
@@ -29,28 +29,28 @@ struct stack {
 	uint64_t slot[STACK_SLOTS - 1];
 };
 
-/* All the stores; a run uses one of them. */
+/* All stores; a run uses one of them. */
 struct stores {
 	PAWL_SEQUESTER pthread_mutex_t mutex;
 	PAWL_SEQUESTER struct pawl_tas tas;
-	struct stack one; /* under either */
+	struct stack one; /* under either lock */
 	PAWL_SEQUESTER struct {
 		PAWL_SEQUESTER struct pawl_tas tas;
 	} locks[STORE_CPUS];
-	struct stack *cpu; /* one for each, under these, or by rseq */
+	struct stack *cpu; /* one per CPU, under these locks, or by rseq */
 	uint64_t cpus;
-	struct pawl_pool pool; /* pawl's, of one of the kinds */
+	struct pawl_pool pool; /* pawl's, of one kind */
 	struct pawl_idalloc ids;
-	/* Behind the stacks: what a full one did not take, and an empty one gets. */
+	/* Overflow behind the stacks: takes from full ones, refills empty ones. */
 	PAWL_SEQUESTER struct pawl_tas behind;
-	uint64_t spilled, made; /* slots here; slots that there are at all */
+	uint64_t spilled, made; /* slots here; all slots */
 	uint32_t spill[STORE_SLOTS];
 };
 extern struct stores stores;
 
 struct store_thread {
 	struct episodes episodes;
-	uint64_t got_twice; /* objects that somebody else wrote to */
+	uint64_t got_twice; /* objects that another thread wrote to */
 	struct stack own;   /* of the store `thread` */
 };
 
@@ -66,8 +66,8 @@ static inline uint64_t stack_pop(struct stack *stack)
 
 void store_spill(uint64_t slot);
 
-/* A slot for a thread whose stack is empty, where others have what it lacks; waits
- * for one if there are no more. NONE at the end of the run. */
+/* Gets a slot for a thread whose stack is empty while others have slots; waits until one
+ * is returned. NONE at the end of the run. */
 uint64_t store_more(struct store_thread *me, uint64_t (*get)(struct store_thread *me))
 	__attribute__((cold, noinline));
 
@@ -83,7 +83,7 @@ static inline void stack_push(struct stack *stack, uint64_t slot)
 	stack->count = n + 1;
 }
 
-/* A stack of each thread's own: nothing is shared, and nothing locked. */
+/* A stack per thread: nothing shared, nothing locked. */
 
 static inline uint64_t thread_get(struct store_thread *me)
 {
@@ -95,7 +95,7 @@ static inline void thread_put(struct store_thread *me, uint64_t slot)
 	stack_push(&me->own, slot);
 }
 
-/* One stack, under one lock. */
+/* One stack under one lock. */
 
 static inline uint64_t mutex_get(struct store_thread *me)
 {
@@ -135,7 +135,7 @@ static inline void tas_put(struct store_thread *me, uint64_t slot)
 	pawl_tas_unlock(&stores.tas);
 }
 
-/* A stack for each CPU, under a lock, for a thread may be moved at any time. */
+/* A stack per CPU, under a lock, because a thread may migrate at any time. */
 
 static inline uint64_t cpu_tas_get(struct store_thread *me)
 {
@@ -158,7 +158,7 @@ static inline void cpu_tas_put(struct store_thread *me, uint64_t slot)
 	pawl_tas_unlock(&stores.locks[cpu].tas);
 }
 
-/* The same without a lock: sequences that start over when the thread is moved. */
+/* The same without a lock: restartable sequences. */
 
 static inline uint64_t rseq_get(struct store_thread *me)
 {
@@ -176,7 +176,7 @@ static inline void rseq_put(struct store_thread *me, uint64_t slot)
 		store_spill(slot);
 }
 
-/* pawl's; `cas` is its list by atomics, but only ever one. */
+/* pawl's; `cas` is its lock-free list, with a single shard. */
 
 static inline uint64_t pawl_get(struct store_thread *me)
 {
@@ -193,18 +193,18 @@ static inline void pawl_put(struct store_thread *me, uint64_t slot)
 /* The variants of a workload. */
 
 struct store_variant {
-	struct bench_subject subject; /* its loop is on a struct store_thread */
+	struct bench_subject subject; /* its loop takes a struct store_thread */
 	enum { STORE_THREAD, STORE_ONE, STORE_CPU, STORE_RSEQ, STORE_PAWL } where;
 	enum pawl_shards_kind kind; /* of STORE_PAWL */
-	bool only_one;		    /* STORE_PAWL: may not make more shards */
+	bool only_one;		    /* STORE_PAWL: a single shard */
 };
 
-/* Runs the variant of the subject, which is the first thing in it. Not those of
- * STORE_RSEQ, unless rseq_there(STORE_CPUS). */
+/* Runs the variant of the subject, which is its first field. STORE_RSEQ requires
+ * rseq_there(STORE_CPUS). */
 workload_run store_run;
 
-/* Fills a workload's list of subjects from its variants, of which rseq is the last:
- * it is left out where there is none. */
+/* Fills a workload's list of subjects from its variants; the last, rseq, is left out
+ * where it is not available. */
 void store_subjects(const struct bench_subject **subjects,
 		    const struct store_variant *variants, size_t count);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stress latency: each thread takes a central lock, loops 200 times, releases it,
- * and loops 5000 times (TWA paper, section 4.3, which took it from liblock). With
- * few threads the lock is mostly free; how soon it saturates depends on it.
+ * Stress latency: each thread takes a central lock, loops 200 times, releases it, and
+ * loops 5000 times (TWA paper, section 4.3, which took it from liblock). With few threads
+ * the lock is mostly free; when it saturates depends on the lock.
  *
- * Departs: a loop is a step of a random number generator, the shared one inside
- * and the thread's own outside, as in MutexBench, so that the run can be replayed
- * and a lost step is found. --cs and --ncs change the two lengths.
+ * Departs: a loop is a step of a random number generator, the shared one inside and the
+ * thread's own outside, as in MutexBench, so that replaying it shows a lost step. --cs
+ * and --ncs change the two lengths.
  */
 #include "lcg.h"
 #include "workload.h"
@@ -23,7 +23,7 @@ struct stress {
 
 struct stress_thread {
 	PAWL_SEQUESTER struct stress *stress;
-	uint64_t own; /* written back lest it be optimised away */
+	uint64_t own; /* stored lest it be optimised away */
 	uint64_t episodes;
 };
 
@@ -39,14 +39,14 @@ static void work(void *member)
 		subject->unlock(&stress->lock);
 		me->own = lcg_walk(me->own, stress->ncs);
 		me->episodes++;
-		/* Relaxed: only says when to end. */
+		/* Relaxed: only ends the loop. */
 	} while (pawl_load_relaxed(&stress->stop) == 0);
 }
 
 static bool run(const struct bench_subject *subject, const struct bench_shape *shape,
 		struct bench_outcome *outcome)
 {
-	static struct stress stress; /* outlives threads that cannot be joined */
+	static struct stress stress; /* outlives a hung thread */
 	struct stress_thread *threads = workload_members(shape->threads,
 							 sizeof(*threads));
 	struct tally tally = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Subjects: what a workload can be run on. A subject is a lock, or a peer from
- * another library, with the loop of the mutex workload compiled for it; or a
- * variant that a workload brings along.
+ * Subjects: the locks that a workload measures. A subject is one of pawl's locks, or a
+ * peer from another library, with the loop of the mutex workload compiled for it; or a
+ * variant that a workload defines.
  */
 #ifndef PAWL_BENCH_SUBJECT_H
 #define PAWL_BENCH_SUBJECT_H
@@ -12,26 +12,26 @@
 
 #include <string.h>
 
-/* A condition variable that goes with a lock. */
+/* A condition variable that belongs to a lock. */
 struct bench_cond_type {
-	void (*init)(void *c);	  /* NULL: zero bytes are one */
-	void (*destroy)(void *c); /* NULL: nothing need be done */
+	void (*init)(void *c);	  /* NULL: zero bytes are valid */
+	void (*destroy)(void *c); /* NULL: nothing to do */
 	void (*wait)(void *c, void *l);
-	bool (*wait_for)(void *c, void *l, uint64_t ns); /* false: they have passed */
+	bool (*wait_for)(void *c, void *l, uint64_t ns); /* false: timed out */
 	void (*signal)(void *c);
 	void (*broadcast)(void *c);
 };
 
-/* Room for any of them, kept off others' lines. */
+/* Space for any of them, on separate cache lines. */
 struct bench_cond {
 	PAWL_SEQUESTER unsigned char bytes[BENCH_LOCK_BYTES];
 };
 
 struct bench_subject {
 	const char *name;
-	/* Of a lock: the loop of the mutex workload, on a struct mutex_thread. Of a
-	 * workload's own variant: its loop, on whatever that workload says; the
-	 * rest is then of no account. */
+	/* For a lock: the loop of the mutex workload, on a struct mutex_thread. For a
+	 * workload's own variant: its loop, on a member that the workload defines; the
+	 * other fields are then unused. */
 	crew_work *loop;
 	crew_work *timed_loop; /* the same, with each wait timed */
 
@@ -39,12 +39,12 @@ struct bench_subject {
 	void (*unlock)(void *l);
 	size_t size;
 	void (*init)(void *l);		    /* NULL: zero bytes are an unlocked lock */
-	void (*destroy)(void *l);	    /* NULL: nothing need be done */
-	bool single;			    /* there can be but one such lock in a run */
-	const struct bench_cond_type *cond; /* NULL: it has none */
+	void (*destroy)(void *l);	    /* NULL: nothing to do */
+	bool single;			    /* only one such lock can exist in a run */
+	const struct bench_cond_type *cond; /* NULL: none */
 };
 
-/* Makes an unlocked lock; end_lock() is its opposite. */
+/* Initialises an unlocked lock; end_lock() destroys it. */
 static inline void begin_lock(const struct bench_subject *subject, struct bench_lock *l)
 {
 	memset(l, 0, sizeof(*l));
@@ -59,8 +59,8 @@ static inline void end_lock(const struct bench_subject *subject, struct bench_lo
 }
 
 /*
- * Defines the loops of subject `id` from its operations, which are functions
- * of a void *; SUBJECT_LOOPS names them, in the order of struct bench_subject.
+ * Defines the loops of subject `id` from its operations, which are functions of a void *;
+ * SUBJECT_LOOPS names them, in the order of struct bench_subject.
  */
 #define DEFINE_SUBJECT_LOOPS(id, lock, unlock)                             \
 	static __attribute__((flatten)) void id##_mutex(void *m)           \
@@ -79,14 +79,13 @@ static inline void end_lock(const struct bench_subject *subject, struct bench_lo
 extern "C" {
 #endif
 
-/* All subjects: the locks in the order of locks.def, then the peers. Ended by
- * NULL. */
+/* All subjects: the locks in the order of locks.def, then the peers; ends with NULL. */
 extern const struct bench_subject *const bench_subjects[];
 
-/* Those that have a condition variable, pawl's first. Ended by NULL. */
+/* Those with a condition variable, pawl's first; ends with NULL. */
 extern const struct bench_subject *const bench_monitors[];
 
-/* The peers, one file each; those of libraries that were not there are absent. */
+/* The peers, one file each; those of libraries not found at build time are absent. */
 extern const struct bench_subject bench_pthread, bench_pthread_adaptive;
 extern const struct bench_subject bench_nsync;
 extern const struct bench_subject bench_abseil;

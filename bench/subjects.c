@@ -4,7 +4,7 @@
 
 #include <pawl/pawl.h>
 
-/* The destroy column selects one of these by its value. */
+/* The value of the destroy column selects one of these macros. */
 #define DESTROY_PROMPT(id)
 #define DESTROY_STABLE(id)
 #define DESTROY_DESTROY(id)               \
@@ -34,7 +34,7 @@
 		.size = sizeof(struct pawl_##id),                                 \
 		.destroy = destroyer};
 
-/* The waiting column, likewise. */
+/* The same for the waiting column. */
 #define SUBJECTS_CHOICE(id, lock_name, destroy)                                         \
 	DEFINE_SUBJECT(id, spin, lock_name, pawl_##id##_lock_as_(l, PAWL_SPIN),         \
 		       pawl_##id##_unlock_as_(l, PAWL_SPIN), destroy)                   \

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits that time out, mostly: every thread waits for an event, 100 us at the most.
- * Whoever was waited in vain posts one now and then, which wakes one of the others.
- * Then it works, --ncs steps. A job is a wait; the waits reported are how late a
- * thread was back when its time had passed.
+ * Waits that mostly time out: every thread waits for an event, 100 us at most. After a
+ * timeout it posts an event at times, which wakes another thread. Then it works, --ncs
+ * steps. A job is a wait; the reported waits are how late a thread returned after its
+ * timeout.
  *
- * No wait may give up before its time, and no event may be lost.
+ * No wait may time out early, and no event may be lost.
  */
 #include "monitor.h"
 
 enum { PATIENCE_NS = 100000, WAITS_PER_EVENT = 8 };
 
-/* A subject may read another clock, which is steered. */
+/* Tolerance: a subject may use another clock, which NTP adjusts. */
 enum { EARLY_NS = PATIENCE_NS / 100 };
 
 struct timer {
 	struct monitor_bench bench;
-	PAWL_SEQUESTER uint64_t events; /* not yet taken; under the lock */
+	PAWL_SEQUESTER uint64_t events; /* pending; under the lock */
 };
 
-/* Waits for an event until then; returns whether there is one. */
+/* Waits for an event until `end`; returns whether there is one. */
 static bool await_event(struct timer *timer, struct monitor_thread *me, uint64_t end)
 {
 	uint64_t now = waits_now();
@@ -79,7 +79,7 @@ static bool right(const struct monitor_bench *bench, const struct monitor_thread
 static bool run(const struct bench_subject *subject, const struct bench_shape *shape,
 		struct bench_outcome *outcome)
 {
-	static struct timer timer; /* outlives threads that cannot be joined */
+	static struct timer timer; /* outlives a hung thread */
 
 	timer = (struct timer){.events = 0};
 	return monitor_run(&timer.bench, subject, shape, work, right, outcome);

@@ -11,7 +11,7 @@ void waits_merge(struct waits *into, const struct waits *from)
 		into->longest = from->longest;
 }
 
-/* The largest wait that falls into a bucket. */
+/* The longest wait of a bucket. */
 static uint64_t upper_end(unsigned bucket)
 {
 	unsigned power = bucket / 8 + 2;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long threads waited, as a histogram: eight buckets to each power of two
- * of nanoseconds, so a percentile is right to within an eighth.
+ * Histogram of waiting times: eight buckets per power of two of nanoseconds, so a
+ * percentile is exact to within an eighth.
  */
 #ifndef PAWL_BENCH_WAITS_H
 #define PAWL_BENCH_WAITS_H
@@ -24,7 +24,7 @@ static inline uint64_t waits_now(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* What waits_now() says, as the system wants it. */
+/* A value of waits_now() as a struct timespec. */
 static inline struct timespec waits_time(uint64_t ns)
 {
 	struct timespec time;
@@ -34,7 +34,7 @@ static inline struct timespec waits_time(uint64_t ns)
 	return time;
 }
 
-/* 0 to 15 have a bucket each; above, three bits after the leading one count. */
+/* 0 to 15 have a bucket each; above, the three bits after the leading one select it. */
 static inline unsigned waits_bucket(uint64_t ns)
 {
 	unsigned power;
@@ -54,7 +54,7 @@ static inline void waits_add(struct waits *waits, uint64_t ns)
 
 void waits_merge(struct waits *into, const struct waits *from);
 
-/* Nanoseconds that the given part (0 to 1) of all waits did not exceed. */
+/* The wait, in nanoseconds, that the given share (0 to 1) of all waits did not exceed. */
 uint64_t waits_percentile(const struct waits *waits, double part);
 
 #endif /* PAWL_BENCH_WAITS_H */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pool of threads that share a list of jobs. The first thread hands out a burst
- * of short jobs, one by one, and waits until all are done, as a parallel loop does;
- * the others work on them, --ncs steps each. One condition variable says that there
- * are jobs, the other one that all are done. Jobs are announced after the unlock.
+ * A pool of threads that share a list of jobs. The first thread hands out a burst of
+ * short jobs, one by one, and waits until all are done, as a parallel loop does; the
+ * others work on them, --ncs steps each. One condition variable is for jobs, the other
+ * for the end of a burst. Jobs are signalled after the unlock.
  *
- * Every job is a random number. What was handed out must be what was done, by
- * number and sum, burst by burst.
+ * Every job is a random number. The jobs handed out must be those done, by number and
+ * sum, burst by burst.
  */
 #include "monitor.h"
 
-enum { JOBS, DONE }; /* the conditions */
+enum { JOBS, DONE }; /* condition variables */
 enum { BURST = 32 };
 
 struct workers {
@@ -21,8 +21,8 @@ struct workers {
 	bool closed;
 };
 
-/* These waits end: JOBS is signalled once for every job, and broadcast when there
- * will be none any more; DONE when the last one of a burst is done. */
+/* These waits end: JOBS is signalled once for every job, and broadcast when there will be
+ * no more; DONE is signalled when the last job of a burst is done. */
 
 static void hand_out(struct workers *pool, struct monitor_thread *me)
 {
@@ -67,7 +67,7 @@ static void lead(struct workers *pool, struct monitor_thread *me)
 	monitor_leave(monitor);
 }
 
-/* Takes a job when there is one; it is inside then, and stays there. */
+/* Takes a job when there is one; returns with the monitor held. */
 static bool take(struct workers *pool, struct monitor_thread *me)
 {
 	while (pool->taken >= pool->handed && !pool->closed)
@@ -126,7 +126,7 @@ static bool right(const struct monitor_bench *bench, const struct monitor_thread
 static bool run(const struct bench_subject *subject, const struct bench_shape *shape,
 		struct bench_outcome *outcome)
 {
-	static struct workers pool; /* outlives threads that cannot be joined */
+	static struct workers pool; /* outlives a hung thread */
 
 	pool = (struct workers){.bench.helpers = 1};
 	return monitor_run(&pool.bench, subject, shape, work, right, outcome);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of workloads, and what their run() functions share. */
+/* The table of workloads, and helpers of their run() functions. */
 #include "workload.h"
 
 #include <stdlib.h>

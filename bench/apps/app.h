@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs that `pawl bench --app` runs under the interposer. They know nothing of
- * pawl: whatever locks they take are those of libraries and programs that know
- * nothing of it either.
+ * Programs that `pawl bench --app` runs under the interposer. They do not use pawl: their
+ * locks are those of libraries and programs that are not built for it.
  *
- * usage: PROGRAM FOLDER THREADS SECONDS [WHAT]
+ * usage: PROGRAM FOLDER THREADS SECONDS [VARIANT]
  *
- * Prints operations a second, the share of the least to the most progressed thread,
- * and how many operations these were; ends with status 3 if the data are not what they must be.
+ * Prints operations per second, the fairness (operations of the slowest thread / of the
+ * fastest) and the number of operations; exits with status 3 if the data are
+ * inconsistent.
  */
 #ifndef PAWL_BENCH_APP_H
 #define PAWL_BENCH_APP_H
@@ -24,7 +24,7 @@
 enum { STATUS_USAGE = 2, STATUS_WRONG = 3 };
 
 struct app {
-	std::string folder; /* to write to; it outlives the program */
+	std::string folder; /* for its files; not removed at exit */
 	int threads;
 	double seconds;
 	std::string what;
@@ -37,8 +37,8 @@ inline app parse(int argc, char **argv)
 	return {argv[1], std::atoi(argv[2]), std::atof(argv[3]), argc > 4 ? argv[4] : ""};
 }
 
-/* Calls work(thread, stop) on every thread; it counts its operations and returns
- * the count when *stop is true. Returns the sum, and prints the result. */
+/* Calls work(thread, stop) on every thread; work returns its number of operations when
+ * *stop is true. Returns the sum, and prints the result. */
 template <typename Work> unsigned long measure(const app &app, Work work)
 {
 	std::vector<unsigned long> counts(static_cast<std::size_t>(app.threads));

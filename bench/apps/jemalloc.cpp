@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An allocator with mutexes: every thread frees a random one of its 256 blocks and
- * allocates another one of 16 to 527 bytes in its place, by jemalloc with one arena
- * and no caches for threads, so that all blocks of a size are under one mutex.
+ * allocates another of 16 to 527 bytes. jemalloc runs with one arena and without thread
+ * caches, so that all blocks of a size are under one mutex.
  *
  * Both ends of a block hold its thread and size until it is freed.
  */

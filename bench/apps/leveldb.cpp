@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * WHAT is leveldb, LevelDB's readrandom: a database is filled, unless it is there already; then all
+ * Variant leveldb, LevelDB's readrandom: a database is filled, unless it exists; then all
  * threads read random keys, which takes the one central mutex of the database
  * (Reciprocating paper, section 7.3; TWA paper, section 4.4).
  *
- * Or leveldb-write: every thread puts keys of its own into a new database, one at a
- * time, as fillrandom does. Writers queue up with a condition variable each, and the
- * first one writes for those behind it. In the end the last keys of each are read.
+ * Variant leveldb-write: every thread puts its own keys into a new database, one at a
+ * time, as fillrandom does. Writers queue with a condition variable each, and the first
+ * writes for those behind it. At the end the last keys of each thread are read.
  *
- * Departs: 50 000 keys, all of which fit in the block cache, and a driver of our
- * own in place of db_bench.
+ * Departs: 50 000 keys, all of which fit in the block cache, and a driver of our own in
+ * place of db_bench.
  *
  * usage: leveldb FOLDER THREADS SECONDS      as in app.h
- *        leveldb FOLDER THREADS 0 READS      so many by each thread; prints a sum
+ *        leveldb FOLDER THREADS 0 READS      so many by each thread; prints a checksum
  */
 #include "app.h"
 
@@ -56,7 +56,7 @@ static bool fill(leveldb::DB &db)
 	return true;
 }
 
-/* One thread's random keys, and what came of reading them. */
+/* A thread's random keys and the results of reading them. */
 class reader
 {
       public:
@@ -107,7 +107,7 @@ static void read_and_sum(leveldb::DB &db, int threads, unsigned long reads)
 		    static_cast<unsigned long long>(sum.load()));
 }
 
-/* Keys of one thread do not meet another's. */
+/* Keys of different threads are disjoint. */
 static std::uint64_t key_by(int thread, unsigned long n)
 {
 	return (static_cast<std::uint64_t>(thread) << 40) + n * 2654435761u % (1u << 24);

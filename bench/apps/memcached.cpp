@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memcached, as it is installed, with as many threads as asked for, and as many
- * clients over a socket in the folder. A client asks for 32 keys at once, eight
- * times, and sets one. An operation is a key.
+ * The installed memcached, with the given number of threads and as many clients over a
+ * socket in the folder. A client gets 32 keys at once, eight times, and sets one. An
+ * operation is a key.
  *
  * Clients take no locks. Every value must be one that was set for its key.
  */
@@ -69,7 +69,7 @@ class client
 	client(const client &) = delete;
 	client &operator=(const client &) = delete;
 
-	/* Sends it, and returns what comes back up to `last`. */
+	/* Sends a request, and returns the reply up to `last`. */
 	const std::string &ask(const std::string &request, const char *last)
 	{
 		const std::size_t length = std::strlen(last);
@@ -100,7 +100,7 @@ class client
 			fail();
 	}
 
-	/* Keys that follow each other. */
+	/* Consecutive keys. */
 	void get(unsigned first)
 	{
 		std::string request = "get", expected;
@@ -130,8 +130,8 @@ class client
 	std::string answer;
 };
 
-/* It would end with us, but its CPU time is to be accounted; and it takes most of a
- * second to end by itself. */
+/* Terminates the server, so that its CPU time is accounted; a regular shutdown takes most
+ * of a second. */
 static void stop_server(pid_t server)
 {
 	kill(server, SIGKILL);
@@ -146,7 +146,7 @@ int main(int argc, char **argv)
 
 	while (!client(socket).connected) {
 		if (waitpid(server, nullptr, WNOHANG) != 0)
-			return 1; /* it has said why */
+			return 1; /* the server has printed the reason */
 		usleep(1000);
 	}
 	client first(socket);

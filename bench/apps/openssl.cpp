@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * OpenSSL: every thread looks an algorithm up by its name, hashes a short message with
- * it and lets it go again, as programs do that were written for OpenSSL 1. The stores
- * of algorithms are behind read-write locks that all threads share.
+ * OpenSSL: every thread fetches an algorithm by name, hashes a short message and frees
+ * the algorithm, as programs written for OpenSSL 1 do. The method stores are behind
+ * read-write locks that all threads share.
  *
- * Each digest must be the one that the first thread had computed before.
+ * Each digest must equal the one that the first thread computed.
  */
 #include "app.h"
 

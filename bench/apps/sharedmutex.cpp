@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A dictionary behind a std::shared_mutex: of a hundred operations 99 look a key up,
- * and one adds 1 to the value of a key.
+ * A dictionary behind a std::shared_mutex: of a hundred operations 99 look up a key, and
+ * one adds 1 to the value of a key.
  *
- * In the end the values must add up to the additions.
+ * At the end the sum of the values must equal the number of additions.
  */
 #include "app.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SQLite, a mix as of many small transactions: all threads share one connection to a
- * database in memory, which SQLite guards with one recursive mutex. Four operations
- * in five look a row up by its key, one adds 1 to a counter in a row.
+ * SQLite with small transactions: all threads share one connection to a database in
+ * memory, which SQLite guards with one recursive mutex. Four operations in five look up a
+ * row by its key, one adds 1 to a counter in a row.
  *
- * In the end the counters must add up to the updates.
+ * At the end the sum of the counters must equal the number of updates.
  */
 #include "app.h"
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * std::atomic of five 32-bit integers, which the run-time library guards with
- * mutexes of its own, found by the object's address (Reciprocating paper, section
- * 7.2). WHAT is
+ * std::atomic of five 32-bit integers, which the run-time library guards with mutexes
+ * chosen by the object's address (Reciprocating paper, section 7.2). Variants:
  *   stdatomic-exchange  every thread swaps its own five with the shared ones (Figure 2a)
- *   stdatomic-cas       every thread raises the first of the shared ones (Figure 2b)
+ *   stdatomic-cas       every thread increments the first of the shared ones (Figure 2b)
  */
 #include "app.h"
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * C++ exceptions: every thread throws and catches an integer, over and over (TWA
- * paper, section 4.2, where finding the handler takes a lock that all threads
- * share).
+ * C++ exceptions: every thread throws and catches an integer in a loop (TWA paper,
+ * section 4.2, where finding the handler takes a lock that all threads share).
  *
- * Departs: since glibc 2.35 finding the handler takes no lock, so on newer systems
- * this scales, whatever the lock; it shows that the interposer does no harm.
+ * Departs: since glibc 2.35 finding the handler takes no lock, so on newer systems this
+ * scales with any lock; it shows that the interposer does no harm.
  */
 #include "app.h"
 

@@ -35,7 +35,7 @@ const struct bench_subject bench_ck_ticket = {.name = "ck-ticket",
 					      .size = sizeof(ck_spinlock_ticket_t),
 					      .init = ticket_init};
 
-/* One lock a run, so one node a thread will do. */
+/* One lock per run, so one node per thread is enough. */
 static __thread ck_spinlock_mcs_context_t mcs_node;
 
 static void mcs_lock(void *l)
@@ -57,8 +57,8 @@ const struct bench_subject bench_ck_mcs = {.name = "ck-mcs",
 					   .size = sizeof(ck_spinlock_mcs_t),
 					   .single = true};
 
-/* CLH's nodes change hands, and outlive their threads: the last one stays in the
- * lock. There are as many as threads, plus one, and they are never freed. */
+/* CLH nodes move between threads and outlive them: the last one stays in the lock. There
+ * is one more than threads; they are never freed. */
 static __thread ck_spinlock_clh_t *clh_node;
 
 static void clh_init(void *l)
@@ -91,7 +91,7 @@ const struct bench_subject bench_ck_clh = {.name = "ck-clh",
 					   .init = clh_init,
 					   .single = true};
 
-/* Zero bytes are an unlocked lock, of all three. */
+/* All three are unlocked when zero. */
 
 static void rwlock_read_lock(void *l)
 {
@@ -145,8 +145,8 @@ DEFINE_RWLOCK_LOOP(pflock, pflock_read_lock, pflock_read_unlock, pflock_write_lo
 const struct bench_subject bench_ck_pflock = {
 	.name = "ck-pflock", .loop = pflock_rwlock, .size = sizeof(ck_pflock_t)};
 
-/* One lock a run, so one reader a thread will do. The writers look at all that are
- * registered. */
+/* One lock per run, so one reader per thread is enough. The writers check all registered
+ * readers. */
 static __thread struct {
 	PAWL_SEQUESTER ck_brlock_reader_t node;
 } brlock_reader;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The mutex of Rust's parking_lot, by way of parking_lot/peer.rs. */
+/* The mutex of Rust's parking_lot, through parking_lot/peer.rs. */
 #include "subject.h"
 
 void parking_lot_lock(void *mutex);
@@ -17,7 +17,7 @@ static void unlock(void *l)
 
 DEFINE_SUBJECT_LOOPS(parking_lot, lock, unlock);
 
-/* One byte, in Rust; zero is unlocked. */
+/* One byte in Rust; zero is unlocked. */
 const struct bench_subject bench_parking_lot = {.name = "parking-lot",
 						SUBJECT_LOOPS(parking_lot),
 						.lock = lock,

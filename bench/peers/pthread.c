@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The mutex of the C library, normal and adaptive, its condition variable, and its
- * read-write lock, of both kinds. */
+/* The C library's mutex, normal and adaptive, its condition variable, and its read-write
+ * lock, of both kinds. */
 #define _GNU_SOURCE
 #include "rwlock.h"
 #include "subject.h"

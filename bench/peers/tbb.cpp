@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The mutexes of oneTBB, and its read-write locks, that are its answer to ours. */
+/* The mutexes of oneTBB, and its read-write locks. */
 #include "rwlock.h"
 #include "subject.h"
 
@@ -37,7 +37,8 @@ const struct bench_subject bench_tbb_mutex = {"tbb-mutex",
 					      false,
 					      NULL};
 
-/* A queuing mutex is taken by a scope: one lock a run, so one a thread will do. */
+/* A queuing mutex is taken by a scope object: one lock per run, so one per thread is
+ * enough. */
 static thread_local tbb::queuing_mutex::scoped_lock scope;
 
 static void queuing_init(void *l)
