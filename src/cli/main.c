@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pawl: finds the subcommand and hands over to it. */
+/* pawl: finds the subcommand and calls it. */
 #include "cli/commands.h"
 #include "cli/common/options.h"
 #include "cli/common/output.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The programs of pawl bench --app: each run is a process, with one of our locks
- * under its mutexes, or as it is. They are in bench/apps, and app.h there says how
- * they are called.
+ * The programs of pawl bench --app: each run is a process, with one of pawl's locks under
+ * its mutexes, or plain glibc. They are in bench/apps; app.h there has their interface.
  */
 #define _GNU_SOURCE
 #include "cli/bench/bench.h"
@@ -26,10 +25,10 @@
 
 enum { STATUS_WRONG = 3, SUBJECTS_MAX = 128 };
 
-/* Longer than this beyond the time it was given is a hang, in seconds. */
+/* A run that exceeds its time by this many seconds hangs. */
 static const double patience = 60;
 
-/* The folder for what the programs write; made when the first one runs. */
+/* The folder for the programs' files; created when the first one runs. */
 static char scratch[PATH_MAX];
 
 static int remove_entry(const char *path, const struct stat *status, int type,
@@ -62,7 +61,7 @@ static void make_scratch(void)
 	survive_broken_pipes();
 }
 
-/* The program is called as the app, up to the first hyphen. */
+/* The program's name is the app's up to the first hyphen. */
 static void find_app(const char *app, char *path, size_t size)
 {
 	char name[64];
@@ -81,7 +80,7 @@ void require_app(const struct workload *app)
 	find_app(app->name, path, sizeof(path));
 }
 
-/* What the program printed: operations a second, fairness, operations. */
+/* Parses the program's output: operations per second, fairness, operations. */
 static bool read_result(int file, struct bench_outcome *outcome)
 {
 	char text[128];
@@ -148,11 +147,11 @@ static bool run_app(const char *app, const struct bench_subject *subject,
 	return started;
 }
 
-/* glibc, then the locks that are offered; filled by bench_apps(). */
+/* glibc, then the locks that the interposer offers; filled by bench_apps(). */
 static struct bench_subject subjects[SUBJECTS_MAX];
 static const struct bench_subject *offered[SUBJECTS_MAX + 1];
 
-/* Each app's run(), which has to know its name, and the app. */
+/* Each app's run(), which needs its name, and the app. */
 #define APP(id, app_name, app_about, app_source)                                       \
 	static bool run_##id(const struct bench_subject *subject,                      \
 			     const struct bench_shape *shape,                          \

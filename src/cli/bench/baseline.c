@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Results that are kept by name: $XDG_DATA_HOME/pawl/baselines/NAME.json. */
+/* Stored results: $XDG_DATA_HOME/pawl/baselines/NAME.json. */
 #define _GNU_SOURCE /* asprintf */
 #include "cli/bench/bench.h"
 
@@ -31,7 +31,7 @@ static char *folder(void)
 	char *path = NULL;
 	int length;
 
-	/* What is not absolute is to be ignored. */
+	/* The XDG specification says to ignore relative paths. */
 	if (data != NULL && data[0] == '/')
 		length = asprintf(&path, "%s/pawl/baselines", data);
 	else if (home != NULL && home[0] == '/')
@@ -56,7 +56,7 @@ static void make_folders(char *path)
 
 	for (slash = path; (slash = strchr(slash + 1, '/')) != NULL; *slash = '/') {
 		*slash = '\0';
-		mkdir(path, 0777); /* what matters is whether the last one is there */
+		mkdir(path, 0777); /* only the last directory's existence matters */
 	}
 	if ((mkdir(path, 0777) != 0 && errno != EEXIST) || access(path, W_OK | X_OK) != 0)
 		refuse("--save: cannot write to '%s': %s; set XDG_DATA_HOME to where you "
@@ -88,7 +88,7 @@ void check_baseline_to_save(const char *name)
 	free(in);
 }
 
-/* Which there are. */
+/* Listing. */
 
 static int is_baseline(const struct dirent *entry)
 {
@@ -98,7 +98,8 @@ static int is_baseline(const struct dirent *entry)
 	       strcmp(entry->d_name + length - strlen(SUFFIX), SUFFIX) == 0;
 }
 
-/* Their names, sorted, up to the suffix; how many. To be freed, each and all. */
+/* The names, sorted, without the suffix; returns their number. The caller frees each
+ * entry and the array. */
 static size_t find_baselines(struct dirent ***entries)
 {
 	char *in = folder();
@@ -226,7 +227,7 @@ void save_baseline(const char *name, const json_t *result)
 	free(path);
 }
 
-/* Warns of a setting that the results do not have in their titles. */
+/* Warns of a different setting that the titles of results do not show. */
 static void warn_of_setting(const char *name, const char *option, double old, double new)
 {
 	if (old != new)

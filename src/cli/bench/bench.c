@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pawl bench: its options, and the order of things. */
+/* pawl bench: its options and the sequence of steps. */
 #include "cli/bench/bench.h"
 #include "cli/commands.h"
 #include "cli/common/context.h"
@@ -14,7 +14,7 @@
 
 enum { THREADS_MAX = 10000 };
 
-/* The items are looked at when all options are known. */
+/* Stored; the items are parsed when all options are known. */
 static void parse_list(const char *option, const char *text, void *into)
 {
 	(void)option;
@@ -49,7 +49,7 @@ static size_t samples_in(const struct bench_plan *plan)
 	return samples;
 }
 
-/* What becomes of the result. */
+/* Saves, compares or writes the result. */
 static int finish(const struct bench_request *request, json_t *result)
 {
 	int status = 0;
@@ -207,7 +207,7 @@ int bench_main(int argc, char **argv)
 	if (request.json != NULL)
 		open_result_file("json", request.json);
 	begin_beside(request.dry_run ? 0 : plan.setting.beside);
-	begin_quota(plan.setting.quota); /* which is not for those beside */
+	begin_quota(plan.setting.quota); /* not for the processes beside */
 	if (request.dry_run) {
 		print_plan(&plan);
 	} else {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Other processes that want the CPUs while pawl bench measures. */
+/* Busy processes that compete for the CPUs while pawl bench measures. */
 #include "cli/bench/bench.h"
 
 #include <errno.h>
@@ -13,15 +13,15 @@
 static int count;
 static pid_t *children;
 
-/* Until it is killed, which the system does when the parent ends, whichever way. */
+/* Runs until it is killed; the kernel does that when the parent ends in any way. */
 static void compute(pid_t parent)
 {
 	volatile uint64_t turns = 0;
 
-	signal(SIGINT, SIG_IGN); /* it is for the parent, which ends us when done */
+	signal(SIGINT, SIG_IGN); /* the parent handles it and ends us */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
-		_exit(0); /* it ended before we asked for that */
+		_exit(0); /* the parent ended before prctl */
 	for (;;)
 		turns++;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What pawl bench is to measure: workloads, and for each subjects and threads. */
+/* What pawl bench measures: workloads, and for each its subjects and threads. */
 #include "cli/bench/bench.h"
 #include "cli/common/interpose.h"
 #include "cli/common/locks.h"
@@ -39,7 +39,7 @@ void print_workloads(const struct workload *const *list)
 		       (*list)->unit, "", (*list)->source);
 }
 
-static const struct workload *const *known; /* those that an option is about */
+static const struct workload *const *known; /* the list that the option is about */
 
 static const char *nth_workload(size_t i)
 {
@@ -57,7 +57,7 @@ static void select_one(struct selection *selection, const struct workload *workl
 		selection->list[selection->count++] = workload;
 }
 
-/* "all", or a name, or what stands before the hyphen in several. */
+/* "all", a name, or the part before the hyphen that several names share. */
 static void select_named(const char *option, const char *name, void *into)
 {
 	size_t i, length = strlen(name);
@@ -85,7 +85,7 @@ static void select_named(const char *option, const char *name, void *into)
 static struct selection select_workloads(const struct bench_request *request)
 {
 	struct selection selection = {0};
-	size_t first = WORKLOADS_MAX; /* of the apps */
+	size_t first = WORKLOADS_MAX; /* index of the first app */
 
 	known = workloads;
 	if (request->workloads != NULL)
@@ -131,8 +131,7 @@ static void add_subject(struct subjects *subjects, const struct bench_subject *s
 	subjects->list[subjects->count++] = subject;
 }
 
-/* Whether its waiters sleep; peers are taken to, but for those that are known
- * to spin. */
+/* Whether its waiters sleep; assumed of all peers except those known to spin. */
 static bool sleeps(const char *name)
 {
 	const struct lock_type *type = lock_type_find(name);
@@ -142,7 +141,7 @@ static bool sleeps(const char *name)
 	return strncmp(name, "ck-", 3) != 0 && strcmp(name, "tbb-queuing-mutex") != 0;
 }
 
-/* Who is compared unless said otherwise: each lock once, and pthread. */
+/* Subjects of the default comparison: each lock once, and pthread. */
 static bool stands_out(const char *name)
 {
 	const struct lock_type *type = lock_type_find(name);
@@ -152,7 +151,7 @@ static bool stands_out(const char *name)
 	return strcmp(name, "pthread") == 0;
 }
 
-/* Whom the mutex is measured by: what programs take where ours could be. */
+/* Subjects that the mutex is compared with: what programs would use instead. */
 static bool rivals(const char *name)
 {
 	static const char *const names[] = {"mutex",  "pthread",   "nsync",
@@ -188,19 +187,19 @@ static void default_subjects(const struct bench_request *request,
 		bool wanted = is_default(request->preset, name);
 
 		if (own && lock_type_find(name) == NULL)
-			wanted = true; /* no lock of ours, but a variant */
+			wanted = true; /* a workload's variant, not a lock */
 		if (wanted && fits(workload, *s))
 			add_subject(subjects, *s);
 	}
 }
 
-/* What --locks asks of one workload. */
+/* An item of --locks, for one workload. */
 struct lookup {
 	const struct workload *workload;
 	struct subjects subjects;
 };
 
-static const struct selection *selected; /* what nth_subject() looks through */
+static const struct selection *selected; /* for nth_subject() */
 
 static const char *nth_subject(size_t n)
 {
@@ -266,13 +265,13 @@ static void default_threads(struct numbers *threads, int most)
 	add_number(threads, most);
 }
 
-/* What was said of something that the workload has (0: it has not). */
+/* The given value of a parameter that the workload has (0: it has not). */
 static int chosen(int said, uint32_t otherwise)
 {
 	return said > 0 && otherwise > 0 ? said : (int)otherwise;
 }
 
-/* Someone besides the producers must be there. */
+/* At least one thread besides the producers. */
 static int least_threads(const struct bench_request *request,
 			 const struct workload *workload)
 {
@@ -282,7 +281,7 @@ static int least_threads(const struct bench_request *request,
 						   : producers + 1;
 }
 
-/* Those of --threads, or of the default, that the workload can run with. */
+/* The numbers of --threads, or the default ones, that the workload can run with. */
 static struct numbers threads_for(const struct bench_request *request,
 				  const struct workload *workload, int cpus)
 {
@@ -308,7 +307,7 @@ static struct numbers threads_for(const struct bench_request *request,
 
 /* The plan. */
 
-/* Fills *part; returns false if nothing of the workload was asked for. */
+/* Fills *part; returns false if none of the workload's subjects was selected. */
 static bool plan_part(const struct bench_request *request,
 		      const struct workload *workload, int cs, int ncs, double writes,
 		      int cpus, struct bench_part *part)
@@ -382,7 +381,7 @@ static bool any(const struct bench_plan *plan, bool (*has)(const struct workload
 	return false;
 }
 
-/* The lengths of sections of the preset mutex, and its threads. */
+/* Section lengths and threads of the preset mutex. */
 static const int grid_cs[] = {1, 100}, grid_ncs[] = {0, 250, 2500},
 		 grid_threads[] = {1, 2, 4, 8, 16, 64};
 enum {
@@ -391,7 +390,7 @@ enum {
 	GRID_THREADS = sizeof(grid_threads) / sizeof(grid_threads[0]),
 };
 
-/* Says what was not said. */
+/* Fills in the defaults. */
 static void complete(struct bench_request *request)
 {
 	bool grid = request->preset == PRESET_MUTEX;
@@ -405,11 +404,11 @@ static void complete(struct bench_request *request)
 			add_number(&request->threads, grid_threads[i]);
 	if (request->seconds == 0)
 		request->seconds = request->quick ? 0.05 : grid ? 0.2 : 0.5;
-	if (request->runs == 0) /* 6 are the least that give 95 % (stats.h) */
+	if (request->runs == 0) /* fewer do not give 95 % (stats.h) */
 		request->runs = grid ? 7 : 6;
 }
 
-/* A part for each length of sections; --cs and --ncs leave but one of each. */
+/* A part for each length of sections; --cs and --ncs fix one each. */
 static void plan_grid(const struct bench_request *request, int cpus,
 		      struct bench_plan *plan)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A limit of CPU time for pawl bench: a control group of its own, below the one
- * that it was started in, which it leaves and removes in the end. Version 2 of
- * control groups where it has the CPU controller, else version 1.
+ * A CPU limit for pawl bench: a control group below its own, which it leaves and removes
+ * at the end. Version 2 of control groups if it has the CPU controller, else version 1.
  */
 #define _GNU_SOURCE /* strchrnul, vasprintf */
 #include "cli/bench/bench.h"
@@ -18,7 +17,7 @@
 
 enum { PERIOD_US = 100000 };
 
-/* Where we were, and where we are; NULL unless limited. */
+/* The original group and the limited one; NULL unless limited. */
 static char *former, *group;
 
 static char *printed(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -37,7 +36,7 @@ static char *printed(const char *format, ...)
 	return text;
 }
 
-/* Whether a comma-separated list has the word in it. */
+/* Whether a comma-separated list contains the word. */
 static bool lists(const char *list, const char *word)
 {
 	size_t length = strlen(word);
@@ -53,7 +52,7 @@ static bool lists(const char *list, const char *word)
 	}
 }
 
-/* Our group in the hierarchy of the CPU controller, as /proc/self/cgroup has it:
+/* Our group in the hierarchy of the CPU controller, from /proc/self/cgroup:
  * "2:cpu,cpuacct:/path", or "0::/path" for version 2. To be freed; or NULL. */
 static char *group_path(bool version_2)
 {
@@ -77,8 +76,8 @@ static char *group_path(bool version_2)
 	return path;
 }
 
-/* The folder of that group: where /proc/self/mountinfo says that the hierarchy is,
- * "36 35 0:32 ROOT FOLDER ... - cgroup cgroup rw,cpu". To be freed; or NULL. */
+/* The directory of that group, where /proc/self/mountinfo has the hierarchy: "36 35 0:32
+ * ROOT FOLDER ... - cgroup cgroup rw,cpu". To be freed; or NULL. */
 static char *group_folder(bool version_2)
 {
 	char *path = group_path(version_2);
@@ -96,7 +95,7 @@ static char *group_folder(bool version_2)
 		    strcmp(type, version_2 ? "cgroup2" : "cgroup") != 0 ||
 		    !(version_2 || lists(options, "cpu")))
 			continue;
-		if (strncmp(path, root, strlen(root)) == 0) /* only a part is mounted */
+		if (strncmp(path, root, strlen(root)) == 0) /* a part is mounted */
 			below += strlen(root);
 		folder = printed("%s/%s", mount, below);
 	}
@@ -107,7 +106,7 @@ static char *group_folder(bool version_2)
 	return folder;
 }
 
-/* Returns false, with errno set, if that cannot be written. */
+/* Returns false, with errno set, on failure. */
 static bool write_to(const char *folder, const char *name, const char *text)
 {
 	char *path = printed("%s/%s", folder, name);
@@ -122,7 +121,7 @@ static bool write_to(const char *folder, const char *name, const char *text)
 	return done;
 }
 
-/* Us, with all our threads and what we start from now on. */
+/* Moves this process, with all its threads and future children. */
 static bool move_to(const char *folder)
 {
 	return write_to(folder, "cgroup.procs", "0");
@@ -142,14 +141,14 @@ static bool limit(const char *folder, bool version_2, int percent)
 	return done;
 }
 
-/* Enters a limited group below `folder`; returns false, with errno set, and leaves
- * nothing behind, if that is not to be had. */
+/* Enters a limited group below `folder`; returns false, with errno set, and cleans up, on
+ * failure. */
 static bool enter(const char *folder, bool version_2, int percent)
 {
 	char *below = printed("%s/pawl-bench-%d", folder, (int)getpid());
 	int error;
 
-	/* It may be there already; if it is not to be had, limit() will see that. */
+	/* The controller may be enabled already; if this fails, limit() will notice. */
 	if (version_2)
 		write_to(folder, "cgroup.subtree_control", "+cpu");
 	if (mkdir(below, 0755) != 0) {

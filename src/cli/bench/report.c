@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What pawl bench says about its measurements. */
+/* Prints the results of pawl bench. */
 #include "cli/bench/bench.h"
 #include "cli/common/output.h"
 #include "cli/common/stats.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beyond this relative error a ranking says little. */
+/* With a larger relative error a ranking means little. */
 static const double widest_error = 0.10;
 
 struct row {
@@ -18,11 +18,11 @@ struct row {
 	const struct workload *workload;
 	const struct bench_part *part;
 	const struct bench_cell *cell;
-	struct interval value; /* what is ranked */
+	struct interval value; /* the ranked figure */
 	double spread;	       /* relative */
 };
 
-/* The column of the samples that begins `offset` bytes into each. To be freed. */
+/* The field at `offset` of all samples. To be freed. */
 static double *column(const struct bench_cell *cell, size_t offset)
 {
 	double *values = malloc(cell->runs * sizeof(*values));
@@ -73,7 +73,7 @@ static int by_value(const void *a, const void *b)
 	return x->workload->less_is_better ? -more : more;
 }
 
-/* Makes the ranked rows of the cells that were measured at all. */
+/* Makes ranked rows of the cells that have samples. */
 static size_t rank(const struct bench_plan *plan, const struct bench_part *part,
 		   size_t first, size_t count, struct row *rows)
 {
@@ -86,7 +86,7 @@ static size_t rank(const struct bench_plan *plan, const struct bench_part *part,
 	return n;
 }
 
-/* What the others are compared with: pthread, mostly, or else the last. */
+/* The row that the others are compared with: pthread if it is there, else the last. */
 static const struct row *find_reference(const struct row *rows, size_t n)
 {
 	const char *name = rows->workload->reference;
@@ -115,7 +115,7 @@ static void print_heading(const struct row *rows)
 	print_setting(rows->setting);
 }
 
-/* A figure that does not exist leaves its place empty. */
+/* Prints a blank for a figure that is not available. */
 static void print_figure(int width, int digits, double figure)
 {
 	if (isnan(figure))
@@ -156,7 +156,7 @@ static void print_rows(const struct row *rows, size_t n)
 	printf("\n");
 }
 
-/* What waiting costs: in time to who waits, in CPU time to everybody. */
+/* The cost of waiting: latency for the waiter, CPU time for the machine. */
 static void print_waits(const struct row *rows, size_t n)
 {
 	size_t i;
@@ -181,7 +181,7 @@ static void print_waits(const struct row *rows, size_t n)
 	printf("\n");
 }
 
-/* How many the samples do not tell apart from the first. */
+/* The number of rows whose intervals overlap the first. */
 static size_t count_alike(const struct row *rows, size_t n)
 {
 	size_t i, alike = 0;
@@ -217,8 +217,7 @@ static double least_confidence(const struct row *rows, size_t n)
 	return least;
 }
 
-/* Who is first, or only leads, as others are alike; and by how much, if it
- * differs from what it is compared with. */
+/* The winner, or a tie; and by how much it differs from the reference. */
 static void print_sentence(const struct row *rows, size_t n)
 {
 	const struct row *reference = find_reference(rows, n);
@@ -242,10 +241,10 @@ static void print_sentence(const struct row *rows, size_t n)
 	printf(" (%.0f %% confidence)\n", floor(100 * least_confidence(rows, n)));
 }
 
-/* What is too wide to rank, over all groups. */
+/* Intervals too wide to rank, over all groups. */
 static struct {
 	size_t groups, wide;
-	const struct workload *workload; /* the worst of it */
+	const struct workload *workload; /* the widest */
 	const struct bench_cell *cell;
 	double spread;
 } errors;
@@ -278,7 +277,7 @@ static void warn_of_errors(const char *remedy)
 		     100 * errors.spread, remedy);
 }
 
-/* How many cells from here on have the same number of threads. */
+/* The number of cells from here on with the same number of threads. */
 static size_t group_size(const struct bench_part *part, size_t first)
 {
 	size_t n = 1;
@@ -289,7 +288,7 @@ static size_t group_size(const struct bench_part *part, size_t first)
 	return n;
 }
 
-/* Shows each group of equal thread counts that was measured. */
+/* Calls show() for each group of equal thread counts that was measured. */
 static void each_group(const struct bench_plan *plan,
 		       void (*show)(const struct row *rows, size_t n))
 {
@@ -329,7 +328,7 @@ struct grid_line {
 	uint32_t cs, ncs;
 	int threads;
 	const char *peer;
-	struct interval times; /* the best peer */
+	struct interval times; /* relative to the best peer */
 };
 
 static struct {
@@ -337,7 +336,7 @@ static struct {
 	struct grid_line *lines;
 } grid;
 
-/* That of the plan's first subject; NULL if an interrupt came before it. */
+/* The row of the plan's first subject; NULL if it was not measured. */
 static const struct row *find_first(const struct row *rows, size_t n)
 {
 	size_t i;
@@ -460,7 +459,7 @@ static json_t *describe_samples(const double *values, size_t count)
 	return samples;
 }
 
-/* What the runs say of the figure `name`, unless one of them has none. */
+/* Adds the samples of the figure `name`, unless a run has none. */
 static void add_spread(json_t *spreads, const char *name, const struct bench_cell *cell,
 		       size_t offset)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pawl bench: the measuring. */
+/* pawl bench: the measurement. */
 #include "cli/bench/bench.h"
 #include "lcg.h"
 #include "cli/common/output.h"
@@ -35,7 +35,7 @@ static void measure_cell(const struct bench_part *part, struct bench_cell *cell,
 			"use this lock, and report it",
 			cell->subject->name, cell->threads, part->workload->name);
 	if (crew_interrupted())
-		return; /* cut short: no sample */
+		return; /* interrupted: no sample */
 	cpu_ticks_add(&cell->ticks, before, cpu_ticks_now());
 	if (time_waits) {
 		cell->timed = true;
@@ -65,9 +65,9 @@ static size_t cells_of(const struct bench_part *parts, size_t count)
 	return cells;
 }
 
-/* Every round measures every cell once, in an order of its own, so that
- * whatever else the machine does falls on all of them alike. The last round is
- * the one that times waits, if there is one: it would slow the others down. */
+/* Every round measures every cell once, in random order, so that disturbances affect all
+ * of them alike. The last round is the one that times waits, if there is one, because
+ * timing would slow the others down. */
 static uint64_t measure_parts(struct bench_part *parts, size_t count, size_t runs,
 			      bool time_waits, uint64_t seed, struct progress *progress)
 {
@@ -109,7 +109,7 @@ static bool times_waits(const struct bench_plan *plan, const struct bench_part *
 	return plan->time_waits && part->workload->times_waits;
 }
 
-/* How many parts from here on are of one workload. */
+/* The number of parts from here on of one workload. */
 static size_t kin_of(const struct bench_plan *plan, size_t first)
 {
 	size_t n = 1;

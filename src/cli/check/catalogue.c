@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What pawl check can check. */
+/* The locks and scenarios that pawl check knows. */
 #include "cli/check/check.h"
 
 #include "cli/common/options.h"
@@ -9,8 +9,8 @@
 
 static const struct lock_type *all_types[MAX_LOCKS];
 static size_t type_count;
-static const char *loaded_from;			/* the file of loaded locks */
-static const struct scenario *loaded_scenarios; /* of a loaded object */
+static const char *loaded_from;			/* file of loaded locks */
+static const struct scenario *loaded_scenarios; /* from a loaded object */
 
 static void add_types(const struct lock_type *type)
 {
@@ -75,7 +75,7 @@ const struct scenario *scenario_for(const struct lock_type *type, size_t n)
 	return NULL;
 }
 
-/* Over the locks' scenarios and then those of each object. */
+/* The locks' scenarios, then those of each object. */
 const struct scenario *nth_scenario(size_t n)
 {
 	const struct checked_object *object = checked_objects;

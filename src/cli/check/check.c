@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pawl check: runs the shipped locks in every way the memory model allows. */
+/* pawl check: runs the shipped locks in every way that the memory model allows. */
 #include "cli/check/check.h"
 
 #include "cli/check/program.h"

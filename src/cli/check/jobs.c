@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* ppoll */
-/* Cases in processes of their own, some at a time: a search knows no threads. */
+/* Runs cases in separate processes, some at a time: a search is single-threaded. */
 #include "cli/check/check.h"
 
 #include "cli/common/interrupt.h"
@@ -16,13 +16,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* One for each that runs; a case's result comes through the pipe when it is over. */
+/* One entry for each running process; a case's result arrives through the pipe at its
+ * end. */
 struct jobs {
 	struct pollfd pipes[MAX_JOBS];
 	size_t cases[MAX_JOBS];
 	pid_t processes[MAX_JOBS];
 	int count;
-	sigset_t mask; /* that of the caller: interrupts come while we wait, only */
+	sigset_t mask; /* the caller's: signals are unblocked only while we wait */
 };
 
 static void write_all(int to, const void *from, size_t size)
@@ -35,7 +36,7 @@ static void write_all(int to, const void *from, size_t size)
 		if (n < 0 && errno == EINTR)
 			n = 0;
 		else if (n < 0)
-			_exit(2); /* nobody wants to know */
+			_exit(2); /* the command has ended */
 	}
 }
 
@@ -54,8 +55,8 @@ static bool read_all(int from, void *to, size_t size)
 	return true;
 }
 
-/* In the new process, which ends with the command. A terminal interrupts both, others
- * the command alone, which passes it on: once or twice is the same here. */
+/* In the new process, which ends with the command. A terminal interrupts both, kill the
+ * command alone, which then forwards the signal; receiving it twice does no harm. */
 static void send_result(struct check_case *c, const struct request *request, int to,
 			const sigset_t *mask)
 {
@@ -95,7 +96,7 @@ static void start_job(struct jobs *jobs, const struct plan *plan, size_t index,
 	int ends[2];
 	pid_t child;
 
-	fflush(NULL); /* or the child prints it, too */
+	fflush(NULL); /* so that the child does not flush it too */
 	if (pipe(ends) != 0 || (child = fork()) < 0)
 		give_up("cannot start a process: %s; --jobs 1 needs none",
 			strerror(errno));
@@ -109,7 +110,7 @@ static void start_job(struct jobs *jobs, const struct plan *plan, size_t index,
 	jobs->cases[jobs->count++] = index;
 }
 
-/* Waits for some, and notes which cases are over; an interrupt is passed on to all. */
+/* Waits for some cases and marks those that ended; forwards an interrupt to all. */
 static void end_jobs(struct jobs *jobs, const struct plan *plan, bool *over)
 {
 	int i;
@@ -139,8 +140,7 @@ static int length_of(const struct scenario *scenario)
 	return scenario->takes_minutes ? 2 : scenario->takes_seconds ? 1 : 0;
 }
 
-/* The next case to start: what takes long first, or one would be left alone with it in
- * the end. */
+/* The next case to start: the longest first, so that the processes finish together. */
 static size_t next_case(const struct plan *plan, const bool *started)
 {
 	size_t i, first = plan->count;
@@ -188,7 +188,8 @@ size_t run_jobs(const struct plan *plan, const struct request *request, int most
 	}
 	sigprocmask(SIG_SETMASK, &jobs.mask, NULL);
 	end_progress();
-	/* An interrupt leaves gaps: close them. */
+	/* After an interrupt some cases have no result: move those that have to the
+	 * front. */
 	for (next = reported; next < plan->count; next++) {
 		if (!over[next])
 			continue;

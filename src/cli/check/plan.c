@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which cases to run, and how. */
+/* The cases to run, and their options. */
 #include "cli/check/check.h"
 
 #include "cli/common/options.h"
@@ -19,7 +19,7 @@ bool case_fits(const struct scenario *scenario, int threads)
 		       (scenario->cores != NULL ? (int)CORES_MAX_THREADS : MAX_THREADS);
 }
 
-/* The size that a scenario has, or the one that is wanted. */
+/* The scenario's fixed size, or else the requested one. */
 static int size_of(int only, int wanted)
 {
 	return only != 0 ? only : wanted;
@@ -51,7 +51,7 @@ static void add_case(struct plan *plan, const struct lock_type *type,
 	c->model = model;
 }
 
-/* Whether a lock that parks gets through with two threads in minutes. */
+/* Whether a parking lock finishes this scenario with two threads in minutes. */
 static bool finishes_parking(const struct lock_type *type,
 			     const struct scenario *scenario)
 {
@@ -60,9 +60,9 @@ static bool finishes_parking(const struct lock_type *type,
 }
 
 /*
- * Unless asked for one size: what finishes in seconds; with --full also what
- * takes minutes. A parking lock goes through dozens of steps where a spinning
- * one takes one, and has the same algorithm: it gets two threads.
+ * The default sizes: what finishes in seconds; with --full also what takes minutes. A
+ * parking lock takes dozens of steps where a spinning one takes one, and has the same
+ * algorithm: it gets two threads.
  */
 static void add_usual_cases(struct plan *plan, const struct request *request,
 			    const struct lock_type *type, const struct scenario *scenario)
@@ -84,7 +84,7 @@ static void add_usual_cases(struct plan *plan, const struct request *request,
 		return;
 	}
 	if (cores != NULL) {
-		/* Weak memory takes ten times as long as buffers do. */
+		/* Weak memory takes ten times as long as store buffers. */
 		bool weakly = !cores->weak_takes_minutes || request->full ||
 			      request->scenario != NULL || request->random != 0;
 
@@ -121,8 +121,8 @@ static void add_usual_cases(struct plan *plan, const struct request *request,
 	}
 }
 
-/* What is played instead of a scenario that is asked for with so many threads and would
- * not end; NULL if it is itself. Not at random, where nothing has to end. */
+/* The scenario that replaces one that would not finish with the requested threads; NULL
+ * if none does. Random executions always finish. */
 static const struct scenario *stand_in(const struct request *request,
 				       const struct lock_type *type,
 				       const struct scenario *scenario)
@@ -140,8 +140,8 @@ static const struct scenario *stand_in(const struct request *request,
 	return NULL;
 }
 
-/* Adds the case of the size that was asked for, unless the scenario has but one size, and
- * another. Returns whether it could. */
+/* Adds the case of the requested size, unless the scenario has another fixed size.
+ * Returns whether it did. */
 static bool add_asked_case(struct plan *plan, const struct request *request,
 			   const struct lock_type *type, const struct scenario *scenario)
 {
@@ -206,9 +206,9 @@ void plan_cases(struct plan *plan, const struct request *request)
 }
 
 /*
- * Whether to explore but one of the executions that differ in who is who: for what
- * has an algorithm of its own for sleeping, which three threads take too long on.
- * Others hash what belongs to a thread, and so can tell who is who.
+ * Whether to apply the symmetry reduction: for locks with their own algorithm for
+ * sleeping, with which three threads take too long. Other locks hash addresses of a
+ * thread's storage, which distinguishes threads.
  */
 static bool in_turn(const struct check_case *c)
 {

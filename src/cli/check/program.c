@@ -25,7 +25,7 @@
 
 #define RUNNER "pawl-check-program"
 
-/* -O1: a loop stays one loop, and a line one line. Copies are calls, which we see. */
+/* -O1 keeps loops and source lines apart. Copies become calls, which the checker sees. */
 static const char *const compile_flags[] = {
 	"-O1",
 	"-g",
@@ -35,10 +35,10 @@ static const char *const compile_flags[] = {
 	"-fno-builtin-memset",
 	"-fno-builtin-memcpy",
 	"-fno-builtin-memmove",
-	"-DPAWL_PLAYED", /* locks of ours: to be seen as they are, by no CPU's means */
+	"-DPAWL_PLAYED", /* pawl's headers: portable C instead of assembly */
 	"-DPAWL_NO_NOTES",
 };
-/* Where it is loaded is then the same every time. */
+/* A fixed load address. */
 static const char *const link_flags[] = {"-shared", "-Wl,-Ttext-segment=0x500000000000"};
 
 enum { MAX_WORDS = 512 };
@@ -56,7 +56,7 @@ static void add(struct words *words, const char *word)
 	words->word[words->count] = NULL;
 }
 
-/* Words and names that we make are wanted until the end: we exit from many places. */
+/* Strings kept until exit, because we exit from many places. */
 struct text {
 	struct text *next;
 	char words[];
@@ -106,8 +106,8 @@ static const char *compiler(bool cplusplus)
 	return cplusplus ? "c++" : "cc";
 }
 
-/* gcc warns that fences are not supported: not by its own library, but by us. clang
- * would warn of an unknown warning. */
+/* gcc warns that -fsanitize=thread does not support fences. Its library does not; the
+ * checker does. clang rejects the option. */
 static bool warns_of_fences(const char *command)
 {
 	const char *words = format("%s --version 2>/dev/null", command);
@@ -123,7 +123,7 @@ static bool warns_of_fences(const char *command)
 	return !clang;
 }
 
-/* What is made on the way lies in a folder that goes with us. */
+/* Intermediate files are in a folder that is removed at exit. */
 
 static char folder[] = "/tmp/pawl-check-XXXXXX";
 static struct words made;
@@ -164,7 +164,7 @@ static int run(const struct words *words)
 	return outcome.end == ENDED_BY_EXIT ? outcome.code : 128 + outcome.code;
 }
 
-/* Inline assembly, which nobody sees happen. */
+/* Inline assembly, which the checker cannot see. */
 
 static bool only_hints(const char *line)
 {
@@ -182,12 +182,12 @@ static bool only_hints(const char *line)
 	for (i = 0; i < sizeof(hints) / sizeof(*hints); i++)
 		if (strcmp(text, hints[i]) == 0)
 			return true;
-	/* Or it is the compiler's own: line numbers and labels between two. */
+	/* Or the compiler's own lines: line numbers and labels. */
 	return n == 0 || strncmp(text, "//", 2) == 0 || strncmp(text, ".loc ", 5) == 0 ||
 	       strncmp(text, ".L", 2) == 0;
 }
 
-/* The compiler marks what came from asm(): #APP, the line, the text, #NO_APP. */
+/* The compiler marks asm() in its output: #APP, the line, the text, #NO_APP. */
 static void refuse_assembly(const char *assembly, const char *source)
 {
 	FILE *file = fopen(assembly, "r");
@@ -246,7 +246,7 @@ static void compile(const char *source, const struct words *flags, struct words 
 	words = (struct words){.count = 0};
 	add(&words, compiler(cplusplus));
 	add(&words, "-c");
-	add(&words, "-Wa,--no-warn"); /* of what the compiler wrote: not the user's */
+	add(&words, "-Wa,--no-warn"); /* of the compiler's output */
 	add(&words, assembly);
 	add(&words, "-o");
 	add(&words, object);
@@ -255,7 +255,7 @@ static void compile(const char *source, const struct words *flags, struct words 
 	add(objects, object);
 }
 
-/* Checking changes the file: it gets a copy. */
+/* Checking changes the file, so it gets a copy. */
 static const char *copy(const char *from)
 {
 	const char *to = make_name("program.so");

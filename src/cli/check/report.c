@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What pawl check says of a case: a row, a failure, JSON. */
+/* The report of a case: a row, a failure, JSON. */
 #include "cli/check/check.h"
 
 #include "cli/common/interrupt.h"
@@ -27,7 +27,7 @@ bool find_model(const char *name, enum model *model)
 	return false;
 }
 
-/* What repeats an execution; see replay_case(). */
+/* The token that repeats an execution; see replay_case(). */
 static void format_token(const struct check_case *c, char token[CASE_TOKEN_SIZE])
 {
 	snprintf(token, CASE_TOKEN_SIZE, "%s:%s:%d:%d:%s:%s", c->type->name,

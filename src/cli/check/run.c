@@ -38,7 +38,7 @@ void explore_case(struct check_case *c, const struct request *request,
 	options.random = (uint64_t)request->random;
 	options.seed = (uint64_t)request->seed;
 	options.depth = request->depth;
-	/* Of executions by chance hardly any would be in turn. */
+	/* Hardly any random execution would be in turn. */
 	options.in_turn = options.in_turn && request->random == 0;
 	options.progress = position != NULL ? progress : NULL;
 	options.context = position;
@@ -50,7 +50,7 @@ void explore_case(struct check_case *c, const struct request *request,
 	}
 }
 
-/* What all cases come to. */
+/* Totals of all cases. */
 struct account {
 	const struct request *request;
 	uint64_t executions;
@@ -72,7 +72,7 @@ static void report_case(struct check_case *c, void *context)
 	account->status = 1;
 }
 
-/* As many as there are CPUs; one where speed is measured. */
+/* The number of CPUs; one where speed is measured. */
 static int jobs_for(const struct request *request)
 {
 	int most = request->jobs != 0 ? request->jobs : usable_cpus();
@@ -120,7 +120,7 @@ int run_cases(const struct plan *plan, const struct request *request)
 	return account.status;
 }
 
-/* Repeats one execution; the token says which. */
+/* Repeats the execution that the token gives. */
 int replay_case(const char *token, bool steadfast)
 {
 	char text[CASE_TOKEN_SIZE], *rest = text, *field[6];
@@ -154,7 +154,7 @@ int replay_case(const char *token, bool steadfast)
 		       token);
 	options = options_for(&c, steadfast);
 	options.choices = field[5];
-	options.in_turn = false; /* there is one, whoever is who */
+	options.in_turn = false; /* repeats one execution: nothing to reduce */
 	scenario_check(c.scenario, c.type, c.threads, c.episodes, &options, &c.result);
 	print_header();
 	print_row(&c);

@@ -16,10 +16,10 @@ int usable_cpus(void)
 
 	if (sched_getaffinity(0, sizeof(set), &set) == 0)
 		return CPU_COUNT(&set);
-	return (int)sysconf(_SC_NPROCESSORS_ONLN); /* more than 1024 of them */
+	return (int)sysconf(_SC_NPROCESSORS_ONLN); /* more than 1024 CPUs */
 }
 
-/* What /proc/cpuinfo calls the first CPU; it has no such line everywhere. */
+/* The model of the first CPU in /proc/cpuinfo; some systems have no such line. */
 static json_t *cpu_model(void)
 {
 	FILE *file = fopen("/proc/cpuinfo", "r");

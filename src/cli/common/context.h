@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where and when something was measured: without it a number says nothing. */
+/* Where and when a result was measured. */
 #ifndef PAWL_CLI_CONTEXT_H
 #define PAWL_CLI_CONTEXT_H
 
@@ -8,10 +8,10 @@
 /* CPUs this process may run on. */
 int usable_cpus(void);
 
-/* Machine, system, compiler, date, load, and the command that was given. */
+/* Machine, system, compiler, date, load, and the command line. */
 json_t *describe_context(int argc, char **argv);
 
-/* One line of it on stderr. */
+/* Prints it as one line on stderr. */
 void print_context(const json_t *context);
 
 #endif /* PAWL_CLI_CONTEXT_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that are built into the command: the schemas of src/cli/schema, and what a page
- * of pawl report is made of. */
+/* Files built into the command: the schemas of src/cli/schema, and the parts of a report
+ * page. */
 #ifndef PAWL_CLI_EMBEDDED_H
 #define PAWL_CLI_EMBEDDED_H
 
@@ -8,10 +8,10 @@ struct embedded {
 	const char *name, *text;
 };
 
-/* Ended by one without a name. */
+/* The last entry has no name. */
 extern const struct embedded embedded_files[];
 
-/* The text of a file; NULL if there is none of that name. */
+/* The text of a file; NULL if there is no such file. */
 const char *embedded_text(const char *name);
 
 #endif /* PAWL_CLI_EMBEDDED_H */

@@ -39,7 +39,7 @@ void require_offered(const char *lock)
 		       lock, refusal);
 }
 
-/* Puts the path of `name` below `folder` into `path` if it is there. */
+/* Stores the path of `name` below `folder` in `path` if the file exists. */
 static bool try_path(char *path, size_t size, const char *folder, const char *below,
 		     const char *name)
 {
@@ -73,7 +73,7 @@ static void find_library(char *path, size_t size)
 			path);
 }
 
-/* Whether `setting` is one of those that the caller makes anew. */
+/* Whether the caller replaces this variable. */
 static bool is_ours(const char *setting)
 {
 	return strncmp(setting, "LD_PRELOAD=", strlen("LD_PRELOAD=")) == 0 ||
@@ -108,7 +108,7 @@ char **interposed_environment(const char *lock)
 	find_library(library, sizeof(library));
 	for (i = 0; environ[i] != NULL; i++)
 		;
-	environment = calloc(i + 3, sizeof(*environment)); /* two more, and the end */
+	environment = calloc(i + 3, sizeof(*environment)); /* two more, and NULL */
 	if (environment == NULL)
 		give_up("out of memory");
 	add(environment, &count, join("LD_PRELOAD", library, getenv("LD_PRELOAD")));

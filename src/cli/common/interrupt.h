@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Ctrl-C, for commands that then say what they have got so far. */
+/* Ctrl-C, for commands that then print partial results. */
 #ifndef PAWL_CLI_INTERRUPT_H
 #define PAWL_CLI_INTERRUPT_H
 
 #include <signal.h>
 #include <stdbool.h>
 
-/* As a shell says it of a process that SIGINT ended. */
+/* The status that a shell reports for SIGINT. */
 enum { EXIT_INTERRUPTED = 128 + SIGINT };
 
-/* From now on the first interrupt is remembered, also for the processes that this one
- * forks, and the second one ends the process. */
+/* From now on the first interrupt sets a flag, also in processes that this one forks, and
+ * the second one ends the process. */
 void catch_interrupt(void);
 
-/* Any number of them are remembered as one: for a process that another one ends. */
+/* Any number of interrupts only set the flag: for a process that another one ends. */
 void catch_interrupts(void);
 
-/* It also cuts short what bench/crew.h runs. */
+/* The flag; it also ends a run of bench/crew.h. */
 bool was_interrupted(void);
 
 #endif /* PAWL_CLI_INTERRUPT_H */

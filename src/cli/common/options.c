@@ -80,14 +80,14 @@ static size_t distance(const char *a, const char *b)
 const char *nearest_name(const char *name, const char *(*nth)(size_t i))
 {
 	const char *candidate, *nearest = NULL;
-	/* More than half of it wrong is no likeness. */
+	/* A name is not similar if more than half of it differs. */
 	size_t i, least = strlen(name) / 2 + 1;
 
 	for (i = 0; (candidate = nth(i)) != NULL; i++) {
 		size_t d = distance(name, candidate);
 
 		if (strlen(name) > 1 && strncmp(candidate, name, strlen(name)) == 0)
-			d = 1; /* only the rest of it is missing */
+			d = 1; /* an unfinished name */
 		if (d < least) {
 			least = d;
 			nearest = candidate;
@@ -109,7 +109,7 @@ void refuse_name(const char *what, const char *name, const char *(*nth)(size_t i
 
 /* Values. */
 
-/* Reads a whole number from low to high; refuses anything else. */
+/* Parses an integer from low to high; refuses anything else. */
 static int whole_number(const char *option, const char *text, int low, int high)
 {
 	char *end;
@@ -173,7 +173,7 @@ void parse_positives(const char *option, const char *text, void *into)
 {
 	struct numbers *numbers = into;
 
-	numbers->count = 0; /* of two options the last one counts */
+	numbers->count = 0; /* the last of several options counts */
 	each_item(option, text, add_number, numbers);
 }
 
@@ -183,14 +183,14 @@ void parse_seconds(const char *option, const char *text, void *into)
 	char *end;
 	double value = strtod(text, &end);
 
-	/* Written so that it refuses NaN, too. */
+	/* Negated, so that it refuses NaN, too. */
 	if (end == text || *end != '\0' || !(value > 0 && value <= longest))
 		refuse("--%s: '%s' is not a number of seconds above 0 and up to %.0f",
 		       option, text, longest);
 	*(double *)into = value;
 }
 
-/* Less than this is 0, or a mistake. */
+/* A smaller number is a mistake. */
 static const double least_percent = 0.0001;
 
 static void add_percent(const char *option, const char *item, void *into)
@@ -200,7 +200,7 @@ static void add_percent(const char *option, const char *item, void *into)
 	double value = strtod(item, &end);
 	size_t i;
 
-	/* Written so that it refuses NaN, too. */
+	/* Negated, so that it refuses NaN, too. */
 	if (end == item || *end != '\0' ||
 	    !(value == 0 || (value >= least_percent && value <= 100)))
 		refuse("--%s: '%s' is not a percentage: 0, or from %g to 100", option,
@@ -218,7 +218,7 @@ void parse_percents(const char *option, const char *text, void *into)
 {
 	struct percents *percents = into;
 
-	percents->count = 0; /* of two options the last one counts */
+	percents->count = 0; /* the last of several options counts */
 	each_item(option, text, add_percent, percents);
 }
 

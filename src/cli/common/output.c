@@ -19,15 +19,15 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The result file: written beside its final place, then moved there. Devices
- * and pipes are written directly. */
+/* The result file: written under a temporary name, then renamed. Devices and pipes are
+ * written directly. */
 static struct {
 	FILE *file;
 	char *path;
-	char *temporary; /* NULL if written directly, or moved already */
+	char *temporary; /* NULL if written directly, or already renamed */
 } result;
 
-/* At exit, however it comes about. */
+/* At exit, of any kind. */
 static void discard_temporary(void)
 {
 	if (result.temporary != NULL)
@@ -36,7 +36,7 @@ static void discard_temporary(void)
 	free(result.path);
 }
 
-/* The result gets standard output, and stderr what else is printed. */
+/* Redirects stdout to stderr, and returns the original stdout for the result. */
 static FILE *take_stdout(void)
 {
 	int file = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -58,7 +58,7 @@ static void on_broken_pipe(int signal_number)
 
 void survive_broken_pipes(void)
 {
-	/* A handler, not SIG_IGN: exec takes it away. */
+	/* A handler, not SIG_IGN, which exec would pass on. */
 	struct sigaction action = {.sa_flags = SA_RESTART}, before;
 
 	action.sa_handler = on_broken_pipe;
@@ -83,7 +83,7 @@ void open_result_file(const char *option, const char *path)
 		result.path = strdup(path);
 		result.file = fopen(path, "w");
 	} else if (!exists || access(path, W_OK) == 0) {
-		/* Through a symbolic link, to what it stands for. */
+		/* Replaces the target of a symbolic link. */
 		result.path = exists ? realpath(path, NULL) : strdup(path);
 		if (result.path != NULL && asprintf(&result.temporary, "%s.%ld.partial",
 						    result.path, (long)getpid()) >= 0)
@@ -95,7 +95,7 @@ void open_result_file(const char *option, const char *path)
 		       option, path, strerror(errno));
 }
 
-/* Closes the result file, all of which was written, and puts it into its place. */
+/* Closes the result file and renames it into place. */
 static void finish_result_file(bool written)
 {
 	if (fclose(result.file) != 0 || !written ||
@@ -130,9 +130,9 @@ json_t *number_or_null(double number)
 static const double worth_showing = 2; /* seconds */
 
 static struct {
-	double expected; /* seconds in all; 0: not known */
-	double began;	 /* 0: nothing has */
-	size_t tenths;	 /* the next that deserves a line */
+	double expected; /* total, in seconds; 0: unknown */
+	double began;	 /* 0: not started */
+	size_t tenths;	 /* the next tenth that gets a line */
 	bool line_is_open;
 } progress;
 
@@ -147,7 +147,7 @@ void expect_seconds(double seconds)
 	progress.began = 0;
 }
 
-/* By the pace so far, or else as was expected; -1: not known. */
+/* Extrapolated, or else as expected; -1: unknown. */
 static double seconds_left(double elapsed, double part)
 {
 	if (part > 0)
@@ -155,8 +155,7 @@ static double seconds_left(double elapsed, double part)
 	return progress.expected > 0 ? progress.expected : -1;
 }
 
-/* One line, cut to the width of the terminal, beyond which it could not be
- * redrawn. */
+/* One line, cut to the width of the terminal: a wrapped line could not be redrawn. */
 static void draw_bar(double part, const char *left, const char *what)
 {
 	enum { BAR = 20 };
@@ -213,7 +212,7 @@ void finish_stdout(void)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return;
-	if (pipe_is_broken) /* as if the signal had ended it */
+	if (pipe_is_broken) /* as if SIGPIPE had ended it */
 		exit(128 + SIGPIPE);
 	give_up("cannot write to standard output: %s", strerror(errno));
 }

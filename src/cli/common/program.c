@@ -26,7 +26,7 @@ static double seconds(struct timeval t)
 	return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
 }
 
-/* Becomes the program; if that fails, tells the parent why. */
+/* Executes the program; if that fails, reports the error to the parent. */
 static void become(const struct program *program, const sigset_t *mask, int report)
 {
 	if (program->dies_with_us)
@@ -41,12 +41,12 @@ static void become(const struct program *program, const sigset_t *mask, int repo
 	_exit(127);
 }
 
-/* By fork: after vfork, as posix_spawn has it, what this process occupies would count
- * as the program's peak of memory. */
+/* By fork: with vfork, as posix_spawn uses it, this process's memory would count in the
+ * program's peak. */
 int program_start(const struct program *program, const struct held_signals *signals,
 		  pid_t *child)
 {
-	int report[2]; /* closed by exec, or written to if that fails */
+	int report[2]; /* closed by exec, or gets the error */
 	int error = 0;
 
 	if (pipe2(report, O_CLOEXEC) != 0)
@@ -89,7 +89,7 @@ int await_signal(const struct held_signals *signals, double until)
 	}
 	signal_number = sigtimedwait(&signals->held, NULL, until == 0 ? NULL : &rest);
 	if (signal_number < 0)
-		return errno == EAGAIN ? 0 : SIGCHLD; /* EINTR: look again */
+		return errno == EAGAIN ? 0 : SIGCHLD; /* EINTR: check again */
 	return signal_number;
 }
 
@@ -112,7 +112,7 @@ bool program_has_ended(pid_t child, double began, struct program_outcome *outcom
 bool run_program(const struct program *program, struct program_outcome *outcome)
 {
 	struct held_signals signals;
-	enum program_end stopped = ENDED_BY_EXIT; /* as nobody has */
+	enum program_end stopped = ENDED_BY_EXIT; /* not stopped */
 	double began, until;
 	pid_t child = 0;
 	int error;
@@ -137,7 +137,7 @@ bool run_program(const struct program *program, struct program_outcome *outcome)
 	return error == 0;
 }
 
-/* Puts where the program stands into `path`, as execvp would find it. */
+/* Stores the program's path in `path`, searched as by execvp. */
 static bool find_program(const char *name, char *path, size_t size)
 {
 	const char *folders = getenv("PATH");
@@ -160,8 +160,8 @@ static bool find_program(const char *name, char *path, size_t size)
 	}
 }
 
-/* Puts the name of its dynamic linker into `linker`, "" if it has none; false if it is
- * no program in our own format. */
+/* Stores the name of its dynamic linker, "" if it has none; false if the file is not an
+ * ELF program of our class. */
 static bool find_linker(const char *path, char *linker, size_t size)
 {
 	FILE *file = fopen(path, "r");
@@ -203,8 +203,7 @@ static void refuse_linker(const char *path)
 		       path);
 }
 
-/* Puts what a script names in its first line into `path`, instead of the script;
- * false if it is none. */
+/* Replaces the path of a script by that of its interpreter; false if it is no script. */
 static bool find_interpreter(char *path, size_t size)
 {
 	FILE *file = fopen(path, "r");

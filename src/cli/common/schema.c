@@ -18,17 +18,17 @@ const char *embedded_text(const char *name)
 	return NULL;
 }
 
-/* Where we are, "results[3].samples", while we go down; what is wrong there. */
+/* The path in the document, "results[3].samples", during the descent; and the error. */
 enum { PLACE_BYTES = 120 };
 struct look {
-	const json_t *root; /* the schema's, for $ref */
+	const json_t *root; /* root of the schema, for $ref */
 	char place[PLACE_BYTES];
-	char *why; /* SCHEMA_WHY bytes; NULL: nobody asks */
+	char *why; /* SCHEMA_WHY bytes; NULL: not wanted */
 };
 
 static bool check(struct look *look, const json_t *schema, const json_t *value);
 
-/* Always false: it does not fit. */
+/* Reports a mismatch; always returns false. */
 static bool differs(struct look *look, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 static bool differs(struct look *look, const char *format, ...)
@@ -46,7 +46,8 @@ static bool differs(struct look *look, const char *format, ...)
 	return false;
 }
 
-/* A name that can stand in a line of text: file names and locks may be anything. */
+/* Appends a name with control characters replaced: file names and locks may be
+ * anything. */
 static void add_name(struct look *look, const char *name)
 {
 	size_t end = strlen(look->place);
@@ -101,7 +102,7 @@ static const char *with_article(const char *type)
 								    : "a";
 }
 
-/* "type" is a name, or a list of them of which the first is what is meant. */
+/* "type" is a name, or a list of names, of which messages show the first. */
 static bool check_type(struct look *look, const json_t *type, const json_t *value)
 {
 	const json_t *one;
@@ -135,7 +136,7 @@ static bool check_limits(struct look *look, const json_t *schema, const json_t *
 	return true;
 }
 
-/* "const", and "enum", which has several. */
+/* "const", and "enum", which has several values. */
 static bool check_values(struct look *look, const json_t *schema, const json_t *value)
 {
 	const json_t *only = json_object_get(schema, "const");
@@ -174,7 +175,7 @@ static bool check_object(struct look *look, const json_t *schema, const json_t *
 	return true;
 }
 
-/* "items" is one schema for all, or a list of one for each. */
+/* "items" is one schema for all items, or a list with one for each. */
 static bool check_array(struct look *look, const json_t *schema, const json_t *value)
 {
 	const json_t *items = json_object_get(schema, "items"), *item;
@@ -200,7 +201,7 @@ static bool check_array(struct look *look, const json_t *schema, const json_t *v
 	return true;
 }
 
-/* The definition that "#/definitions/NAME" names. */
+/* The definition that "#/definitions/NAME" refers to. */
 static const json_t *follow(const struct look *look, const json_t *schema)
 {
 	static const char prefix[] = "#/definitions/";
@@ -219,7 +220,7 @@ static bool check_any(struct look *look, const json_t *any, const json_t *value)
 	bool good = any == NULL;
 	size_t i;
 
-	look->why = NULL; /* that one does not fit is no news */
+	look->why = NULL; /* a mismatch with one alternative is no error */
 	json_array_foreach(any, i, one) good = good || check(look, one, value);
 	look->why = why;
 	return good || differs(look, "is of no shape that it can have");

@@ -14,7 +14,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The value below which a share q lies, interpolated between neighbours. */
+/* The q-quantile, interpolated. */
 static double quantile(const double *sorted, size_t n, double q)
 {
 	double place = q * (double)(n - 1);
@@ -57,7 +57,7 @@ struct estimate estimate_ratio(struct estimate a, struct estimate b)
 				 ratio * hypot(a.error / a.value, b.error / b.value)};
 }
 
-/* The chance that exactly k of n samples lie below the true median. */
+/* The probability that exactly k of n samples lie below the true median. */
 static double chance_below(size_t n, size_t k)
 {
 	double x = (double)n, y = (double)k;
@@ -77,7 +77,7 @@ struct interval median_interval_of(const double *samples, size_t n, double wante
 	struct interval interval = {.median = quantile(sorted, n, 0.5)};
 	size_t k = 0;
 
-	/* Inwards by one at both ends, as long as enough is still enclosed. */
+	/* Narrows the interval at both ends as long as the confidence allows. */
 	while (n > 2 * (k + 1)) {
 		double more = outside + chance_below(n, k + 1);
 
@@ -104,7 +104,7 @@ struct interval interval_ratio(struct interval a, struct interval b)
 				 fmin(a.confidence, b.confidence)};
 }
 
-/* From 1 on; equal ones share the mean of their ranks. */
+/* Ranks from 1; equal values share the mean of their ranks. */
 static double rank_of(const double *values, size_t n, size_t which)
 {
 	size_t i, less = 0, equal = 0;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* What a handful of samples say: robust against the odd disturbed run. */
+/* Statistics of a few samples, robust against single disturbed runs. */
 #ifndef PAWL_CLI_STATS_H
 #define PAWL_CLI_STATS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A value and its error, both in the same unit. */
+/* A value and its error, in the same unit. */
 struct estimate {
 	double value;
 	double error;
 };
 
 /*
- * The median, and half of what lies between the quartiles; the error of a
- * single sample is not known and given as 0. n must not be 0.
+ * The median, and half the interquartile range; the error of a single sample is unknown
+ * and given as 0. n must not be 0.
  */
 struct estimate estimate_median(const double *samples, size_t n);
 
@@ -22,8 +22,8 @@ struct estimate estimate_median(const double *samples, size_t n);
 struct estimate estimate_ratio(struct estimate a, struct estimate b);
 
 /*
- * A median, and between what the true one lies: with this confidence, from 0 to
- * 1. What is ranked is ranked by these, never by the medians alone.
+ * A median, and an interval that contains the true one with this confidence, from 0 to 1.
+ * Rankings use the intervals, never the medians alone.
  */
 struct interval {
 	double median, low, high;
@@ -31,26 +31,25 @@ struct interval {
 };
 
 /*
- * From the order of the samples alone, so that nothing is assumed of how they are
- * distributed: the narrowest pair of samples, as far from the least as from the
- * greatest, that encloses the true median with 95 % confidence or more. Of fewer
- * than 6 samples no pair does: then the least and the greatest, with the
- * confidence that they give (5: 94 %, 3: 75 %, 1: none). n must not be 0.
+ * Non-parametric: the narrowest pair of samples, symmetric in rank, that contains the
+ * true median with 95 % confidence or more. Fewer than 6 samples have no such pair: then
+ * the least and the greatest, with the confidence that they give (5: 94 %, 3: 75 %, 1:
+ * none). n must not be 0.
  */
 struct interval median_interval(const double *samples, size_t n);
 
 /* The same with another confidence than 95 %. */
 struct interval median_interval_of(const double *samples, size_t n, double confidence);
 
-/* Whether a and b differ: neither reaches into the other. That they do not is no
- * proof that they are equal. */
+/* Whether the intervals are disjoint. If not, that does not prove that the medians are
+ * equal. */
 bool intervals_differ(struct interval a, struct interval b);
 
-/* a / b, for positive ones: from the least it may be to the most. */
+/* a / b, for positive intervals. */
 struct interval interval_ratio(struct interval a, struct interval b);
 
-/* How well two rankings of the same n agree: from 1, alike, to -1, the one is the other
- * turned round (Spearman); NAN if all are equal in one of them. */
+/* Spearman's rank correlation of n pairs: from 1 to -1, the reverse order; NAN if all
+ * values of one side are equal. */
 double rank_correlation(const double *a, const double *b, size_t n);
 
 #endif /* PAWL_CLI_STATS_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pawl list: the registry as a table, for people, programs and documents. */
+/* pawl list: the registry as a table, as text, JSON or Markdown. */
 #include "cli/commands.h"
 #include "cli/common/locks.h"
 #include "cli/common/options.h"
@@ -31,7 +31,7 @@ static void print_markdown(void)
 	}
 }
 
-/* Prints the i-th column's cell, padded unless it is the last. */
+/* Prints the i-th cell of a row, padded unless it is the last. */
 static void print_padded(size_t i, const char *cell, int width)
 {
 	if (i + 1 == LIST_COLUMNS)
@@ -40,7 +40,7 @@ static void print_padded(size_t i, const char *cell, int width)
 		printf("%-*s  ", width, cell);
 }
 
-/* Who takes them, what they are, and their names. */
+/* Prints a command, the kind of its names, and the names. */
 static void print_names(const char *who, const char *what, const char *(*nth)(size_t n))
 {
 	size_t i;
@@ -101,7 +101,7 @@ static void print_table(void)
 	print_names("check alone", "what is no lock", nth_object);
 }
 
-/* The commands that take it. */
+/* The commands that accept it. */
 static json_t *commands_of(const struct lock_type *type)
 {
 	json_t *commands = json_pack("[s]", "bench");

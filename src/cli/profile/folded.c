@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Folded stacks, for flame graphs: one line for each, outermost function first, and
- * the nanoseconds waited. The last frame names the lock, so that flames end in it.
+ * Folded stacks, for flame graphs: one line per stack, outermost function first, and the
+ * nanoseconds waited. The last frame names the lock.
  */
 #include "cli/profile/profile.h"
 
 #include <ctype.h>
 #include <string.h>
 
-/* Semicolons separate frames, and the number comes after the last space. */
+/* Semicolons separate frames, and the number follows the last space. */
 static void put(FILE *to, const char *text)
 {
 	for (; *text != '\0'; text++)

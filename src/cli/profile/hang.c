@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Nothing moves: who holds what, and who waits for whom. Relaxed throughout: as in
- * read.c. */
+/* A hang: the locks that threads hold and wait for. Relaxed throughout: as in read.c. */
 #include "cli/profile/profile.h"
 
 #include <stdlib.h>
@@ -71,7 +70,7 @@ static const struct profile_thread *holder_of(const struct profile_file *f,
 	return NULL;
 }
 
-/* A site is an address in memory: the modules say whose. */
+/* A site is an address in memory: finds its module. */
 static uint64_t place_of(const struct profile_file *f, uint64_t address)
 {
 	size_t i;
@@ -124,7 +123,8 @@ static void print_waiter(FILE *to, const struct profile_file *f,
 			site_text(f, get(&t->held[i].site)));
 }
 
-/* Follows who waits for whom; a thread that is met again closes a circle. */
+/* Follows the holder of the lock that each thread waits for; a thread met again closes a
+ * cycle. */
 static bool print_circle(FILE *to, const struct profile_file *f, bool *told, size_t start)
 {
 	const struct profile_thread *t = &f->threads[start], *first;

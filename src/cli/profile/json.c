@@ -65,7 +65,7 @@ static json_t *pairs_json(const struct row *row)
 	return array;
 }
 
-/* Pairs of the least nanoseconds in a bucket and the waits that were. */
+/* Pairs of a bucket's lower bound in nanoseconds and its number of waits. */
 static json_t *histogram_json(const struct row *row)
 {
 	json_t *array = or_give_up(json_array());

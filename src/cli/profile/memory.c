@@ -18,7 +18,7 @@ void *allocate(size_t size)
 	return or_give_up(calloc(1, size > 0 ? size : 1));
 }
 
-/* Doubles at powers of two: the count alone says how much room there is. */
+/* Doubles at powers of two, so the count alone gives the capacity. */
 void *grow(void *array, size_t count, size_t size)
 {
 	if ((count & (count - 1)) != 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Circles in the order of locks. An edge leads from a lock that was held to one that
- * was asked for meanwhile. For each edge the shortest way back is looked for; a circle
- * that another one of the same locks was, is not told again. Two threads cannot meet
- * on a circle whose edges all have a lock in common that was held besides: it is none.
+ * Cycles in the order of locks. An edge leads from a held lock to a lock that was
+ * requested meanwhile. For each edge the shortest path back is searched; a cycle of the
+ * same locks is reported once. A cycle whose edges all have another held lock in common
+ * cannot deadlock, and is not reported.
  *
  * Relaxed throughout: as in read.c.
  */
@@ -16,7 +16,7 @@ enum { LONGEST = 8, MOST_CYCLES = 20 };
 
 struct graph {
 	const struct profile_file *file;
-	const struct profile_edge **edges; /* by their first lock */
+	const struct profile_edge **edges; /* sorted by their first lock */
 	size_t count;
 };
 
@@ -49,7 +49,7 @@ static struct graph graph_of(const struct profile_file *f)
 	return graph;
 }
 
-/* The first edge that leads from a lock, or where it would stand. */
+/* The first edge from a lock, or its place in the order. */
 static size_t edges_from(const struct graph *graph, uint64_t lock)
 {
 	size_t low = 0, high = graph->count;
@@ -65,11 +65,11 @@ static size_t edges_from(const struct graph *graph, uint64_t lock)
 	return low;
 }
 
-/* Breadth first: the way from `start`'s end back to its beginning. Puts the edges
- * into way[], start first, and returns how many there are; 0: there is no way. */
+/* Breadth-first search from `start`'s end back to its beginning. Stores the edges in
+ * way[], start first, and returns their number; 0: no path. */
 static size_t way_back(const struct graph *graph, size_t start, size_t *way)
 {
-	size_t *from = allocate(graph->count * sizeof(*from)); /* plus one; 0: unseen */
+	size_t *from = allocate(graph->count * sizeof(*from)); /* plus one; 0: new */
 	size_t *queue = allocate(graph->count * sizeof(*queue));
 	size_t head = 0, tail = 0, length = 0, last = 0, i;
 	uint64_t goal = get(&graph->edges[start]->first);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The profile in the format of pprof: protocol buffers, of which profile.proto uses
- * two kinds of field, numbers and bytes; in a gzip file, of blocks that are stored as
- * they are. Both take less room here than a library would in the build.
+ * The profile in the format of pprof: protocol buffers, of which profile.proto uses two
+ * kinds of field, numbers and bytes, in a gzip file of stored blocks. Both take less code
+ * here than a library dependency.
  *
  * https://github.com/google/pprof/blob/main/proto/profile.proto
  */
@@ -56,7 +56,7 @@ static void put_field(struct bytes *to, unsigned field, const void *from, size_t
 	put_bytes(to, from, count);
 }
 
-/* A message within another; is emptied. */
+/* Appends a nested message, and clears it. */
 static void put_message(struct bytes *to, unsigned field, struct bytes *message)
 {
 	put_field(to, field, message->bytes, message->count);
@@ -92,7 +92,7 @@ enum {
 	FUNCTION_FILE = 4,
 };
 
-/* The table of strings; the first is empty. */
+/* The string table; the first string is empty. */
 struct strings {
 	const char **texts;
 	size_t count;

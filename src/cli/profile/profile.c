@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl profile: which lock, who waits, and who makes them wait. Runs the program
- * under the interposer, which writes into files of a folder that is made for it; all
- * else, names included, is done here.
+ * pawl profile: contended locks, their waiters and holders. Runs the program under the
+ * interposer, which writes into files of a temporary folder; everything else, such as
+ * finding names, is done here.
  */
 #define _GNU_SOURCE
 #include "cli/profile/profile.h"
@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* As a shell would. */
+/* Exit statuses as of a shell. */
 enum { CANNOT_EXECUTE = 126, NOT_FOUND = 127, ENDED_BY = 128 };
 
 enum { POLL_MS = 100, MOMENTS = 600 };
@@ -33,15 +33,14 @@ struct request {
 	char **command;
 	const char *json, *folded_path, *pprof_path;
 	FILE *folded, *pprof;
-	int signal; /* prints the table; 0: none does */
+	int signal; /* prints the table; 0: none */
 	bool order, live;
-	double hang_s; /* 0: does not look for hangs */
+	double hang_s; /* 0: does not detect hangs */
 };
 
 static char folder[64];
 
-/* Where a file of a process, which has holes, costs little and fits: in memory, if
- * that has room. */
+/* Creates the folder for the interposer's sparse files: in memory if there is room. */
 static void make_folder(void)
 {
 	static const char *const in[] = {"/dev/shm", NULL, "/tmp"};
@@ -114,7 +113,8 @@ static void close_file(const char *option, const char *path, FILE *file)
 		give_up("--%s: cannot write '%s': %s", option, path, strerror(errno));
 }
 
-/* What is noted meanwhile. The timeline: half as many points, twice as far apart, when there are too many. */
+/* Recorded while the program runs. The timeline: when it is full, every second point is
+ * dropped and the interval doubles. */
 struct timeline {
 	struct moment moments[MOMENTS];
 	size_t count, every, skipped;
@@ -135,7 +135,7 @@ static double waited_so_far(void)
 			continue;
 		if (pread(file, &part, sizeof(part),
 			  offsetof(struct profile_file, wait_ns)) == sizeof(part))
-			ns += (double)pawl_load_relaxed(&part); /* Relaxed: a copy */
+			ns += (double)pawl_load_relaxed(&part); /* Relaxed: a snapshot */
 		close(file);
 	}
 	if (list != NULL)
@@ -207,7 +207,7 @@ static void write_all(const struct request *request, struct timeline *timeline,
 	free_profile(&profile);
 }
 
-/* The signals that this process waits for; blocked meanwhile, so none is missed. */
+/* The signals that this process waits for; blocked, so that none is lost. */
 static sigset_t awaited(const struct request *request)
 {
 	sigset_t set;
@@ -250,7 +250,7 @@ static pid_t start_program(const struct request *request, const sigset_t *mask)
 	return child;
 }
 
-/* Who waits for whom, once for each time that nothing moves. */
+/* Reports a hang, once for each. */
 static void look_for_hang(const struct request *request)
 {
 	static double moved;
@@ -295,8 +295,8 @@ static void tick(const struct request *request, pid_t child, struct timeline *ti
 		show_live(request, timeline, began);
 }
 
-/* Waits for the program's end; returns its status as a shell has it. A terminal's
- * signals reach the program by themselves, one that was sent to us does not. */
+/* Waits for the program's end; returns its status as a shell does. The terminal signals
+ * the program itself; a signal sent to us is forwarded. */
 static int attend(const struct request *request, pid_t child, const sigset_t *signals,
 		  struct timeline *timeline, double began)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pawl profile: what the interposer wrote, with names instead of addresses. What is
- * allocated here stays until the process ends.
+ * pawl profile: what the interposer recorded, with names instead of addresses. Memory
+ * allocated here is kept until the process ends.
  */
 #ifndef PAWL_CLI_PROFILE_H
 #define PAWL_CLI_PROFILE_H
@@ -11,16 +11,16 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* One function on a stack, perhaps inlined into the next. Each exists once: equal ones
- * are the same. */
+/* A function on a stack, possibly inlined into the next. Interned: equal frames are the
+ * same object. */
 struct frame {
-	const char *function; /* or the module and an offset */
-	const char *file;     /* of source; NULL if unknown */
+	const char *function; /* or module+offset */
+	const char *file;     /* source file; NULL if unknown */
 	int line;
-	const char *module; /* path; NULL for code made at run time */
+	const char *module; /* path; NULL for code generated at run time */
 	bool inlined;
 	uint64_t address; /* in its module's file, or in memory */
-	size_t number;	  /* of this frame among all, from 0 on */
+	size_t number;	  /* index among all frames */
 	const char *text; /* see frame_text() */
 };
 
@@ -30,13 +30,14 @@ struct stack {
 	const struct frame **frames;
 };
 
-/* Waits on one stack, behind one other. Scaled, so that they add up to the row's. */
+/* Waits of one waiter's stack for one holder's stack, scaled so that they add up to the
+ * row's. */
 struct pair {
-	struct stack waiter, holder; /* the holder's is empty if it is not known */
+	struct stack waiter, holder; /* the holder's is empty if unknown */
 	double waits, wait_ns;
 };
 
-/* A lock, or all those that are told apart by nothing but their address. */
+/* A lock, or several that differ only in their address. */
 struct row {
 	const char *name;
 	enum profile_kind kind;
@@ -45,16 +46,16 @@ struct row {
 	double acquisitions;
 	double holds, hold_ns, hold_longest_ns;
 	double histogram[PROFILE_BUCKETS];
-	struct pair *pairs; /* the longest waits first */
+	struct pair *pairs; /* longest waits first */
 	size_t pair_count;
 };
 
 struct rows {
-	struct row *rows; /* the longest waits first */
+	struct row *rows; /* longest waits first */
 	size_t count;
 };
 
-/* A point of the timeline: what was waited in all by then. */
+/* A point of the timeline: the total wait until then. */
 struct moment {
 	double s, wait_s;
 };
@@ -63,7 +64,7 @@ struct cycle_end { /* second was taken while first was held */
 	const char *first, *second;
 	struct stack first_at, second_at;
 	uint64_t thread;
-	bool several; /* threads did so */
+	bool several; /* by several threads */
 };
 
 struct cycle {
@@ -71,8 +72,8 @@ struct cycle {
 	size_t count;
 };
 
-/* Looks at the program's threads, and in how many one slept on a futex where the
- * interposer does not see why. */
+/* Samples of the program's threads, and those with a thread asleep on a futex outside the
+ * calls that the interposer sees. */
 struct unseen {
 	size_t looks, asleep;
 };
@@ -86,33 +87,33 @@ struct profile {
 	size_t moment_count;
 	struct cycle *cycles;
 	size_t cycle_count;
-	bool ordered; /* cycles were looked for */
+	bool ordered; /* cycles were searched */
 	double lost[PROFILE_LOSSES];
-	bool called;  /* a pthread lock function, by any thread */
-	size_t stuck; /* threads that wait for a lock, or did when their process ended */
+	bool called;  /* some thread called a pthread lock function */
+	size_t stuck; /* threads waiting for a lock, now or at their process's end */
 	struct unseen unseen;
 };
 
-/* memory.c: gives up instead of returning NULL. */
+/* memory.c: give up instead of returning NULL. */
 void *allocate(size_t size);
-void *grow(void *array, size_t count, size_t size); /* room for one more */
+void *grow(void *array, size_t count, size_t size); /* space for one more */
 char *text_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* symbols.c. A code place is a return address, one of data is not. */
+/* symbols.c. A code place is a return address, a data place is not. */
 const struct frame *const *frames_at(const struct profile_file *f, uint64_t place,
 				     size_t *count);
-const char *data_at(const struct profile_file *f, uint64_t place); /* NULL: nothing */
+const char *data_at(const struct profile_file *f, uint64_t place); /* NULL: unknown */
 struct stack stack_at(const struct profile_file *f, uint64_t number);
-/* "function (file:line)", as far as that is known. */
+/* "function (file:line)", as far as known. */
 const char *frame_text(const struct frame *frame);
 const struct frame *nth_frame(size_t n); /* NULL at the end */
 
-/* read.c: all that there is in a folder now. */
+/* read.c: all files in a folder. */
 const struct profile_file **read_files(const char *folder, size_t *count);
 void free_files(const struct profile_file **files, size_t count);
-void free_profile(struct profile *profile); /* but for what may be wanted again */
+void free_profile(struct profile *profile); /* keeps interned data */
 struct profile make_profile(const struct profile_file **files, size_t count);
-/* What a lock at an address is called. */
+/* The name of the lock at an address. */
 const char *lock_name(const struct profile_file *f, uint64_t address,
 		      enum profile_kind kind);
 
@@ -120,7 +121,7 @@ const char *lock_name(const struct profile_file *f, uint64_t address,
 void find_cycles(struct profile *profile, const struct profile_file **files,
 		 size_t count);
 
-/* What it looks like. */
+/* Output. */
 void print_profile(FILE *to, const struct profile *profile);	   /* text.c */
 void print_live(FILE *to, const struct profile *profile);	   /* text.c */
 void print_cycles(FILE *to, const struct profile *profile);	   /* text.c */
@@ -130,8 +131,8 @@ json_t *profile_json(const struct profile *profile);		   /* json.c */
 void write_folded(FILE *to, const struct profile *profile);	   /* folded.c */
 void write_pprof(FILE *to, const struct profile *profile);	   /* pprof.c */
 
-/* hang.c: whether nothing moved since the last time while somebody waits; and who
- * waits for whom. */
+/* hang.c: whether no lock was taken since the last call while threads wait; and printing
+ * the holders and waiters. */
 bool nothing_moved(const struct profile_file **files, size_t count);
 void print_hang(FILE *to, const struct profile_file **files, size_t count,
 		double seconds);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the files of all processes to one table. Relaxed throughout: the program may
- * still be running, and numbers are as new as they are.
+ * Merges the files of all processes into one table. Relaxed throughout: the program may
+ * still be running, and a slightly old value is fine.
  */
 #define _GNU_SOURCE /* SEEK_DATA */
 #include "cli/profile/profile.h"
@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* So many locks that share the place they come from have rows of their own; but not
- * those that were initialised there and have no name. */
+/* At most this many locks from the same place have rows of their own; nameless locks
+ * initialised there share one. */
 enum { FEW_LOCKS = 8 };
 
 static uint64_t get(const pawl_atomic64 *word)
@@ -22,7 +22,8 @@ static uint64_t get(const pawl_atomic64 *word)
 	return pawl_load_relaxed(word);
 }
 
-/* Copies what is not a hole: to read one through a map would fill it. */
+/* Copies only the data of a sparse file: reading a hole through a mapping would allocate
+ * it. */
 static bool copy(int file, char *to, size_t size)
 {
 	off_t at = lseek(file, 0, SEEK_DATA);
@@ -132,10 +133,10 @@ const char *lock_name(const struct profile_file *f, uint64_t address,
 	return lock != NULL ? name_of(f, lock) : text_of("0x%jx", (uintmax_t)address);
 }
 
-/* Which row each lock of a file goes to. */
+/* The row of each lock of a file. */
 struct member {
 	const struct profile_lock *lock;
-	uint64_t origin; /* where it was initialised, or waited for first */
+	uint64_t origin; /* where it was initialised, or first waited for */
 };
 
 static int by_origin(const void *a, const void *b)
@@ -222,7 +223,7 @@ static void add_pair(struct row *row, const struct profile_file *f,
 	pair->wait_ns += (double)get(&sample->wait_ns);
 }
 
-/* Where the locks of one origin go: one row for all, or one for each. */
+/* Assigns the locks of one origin to one row, or to one each. */
 static void add_members(struct profile *profile, const struct profile_file *f,
 			const struct member *members, size_t count, size_t *row_of)
 {
@@ -311,8 +312,7 @@ static int longest_row_first(const void *a, const void *b)
 	return x->wait_ns < y->wait_ns ? 1 : x->wait_ns > y->wait_ns ? -1 : 0;
 }
 
-/* Samples have their weights; what the sums say that all waits came to they add up
- * to on average only. */
+/* Scales the samples: their weights match the exact sum of waits only on average. */
 static void scale(struct row *row)
 {
 	double waits = 0, ns = 0;
@@ -331,7 +331,7 @@ static void scale(struct row *row)
 	if (row->pair_count > 0)
 		qsort(row->pairs, row->pair_count, sizeof(*row->pairs),
 		      longest_pair_first);
-	/* It is estimated, but was not less than what is known. */
+	/* An estimate, but not less than the known number of waits. */
 	row->acquisitions = larger(row->acquisitions, row->waits);
 }
 

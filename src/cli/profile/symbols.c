@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Names for places in a program, from its files and their debug information. Relaxed
- * throughout: as in read.c. */
+/* Symbol names, from ELF files and debug information. Relaxed throughout: as in
+ * read.c. */
 #define _GNU_SOURCE
 #include "cli/profile/profile.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A file of code, opened once. */
+/* An ELF file, opened once. */
 struct code {
 	const char *path;
 	Dwfl_Module *module; /* NULL if it cannot be read */
@@ -64,7 +64,7 @@ static const struct code *code_of(const char *path)
 	return code;
 }
 
-/* C++ names, if the program that makes them readable is there. */
+/* Demangles C++ names, if c++filt is installed. */
 static const char *readable(const char *name)
 {
 	static char *(*demangle)(const char *, char *, size_t *, int *);
@@ -84,7 +84,7 @@ static const char *readable(const char *name)
 	return text != NULL ? text : name;
 }
 
-/* Frames, each once. */
+/* Interned frames. */
 static void *frame_tree;
 static const struct frame **all_frames;
 static size_t frame_count;
@@ -110,8 +110,7 @@ static int compare_frames(const void *a, const void *b)
 	return order;
 }
 
-/* Without what stands in parentheses and angle brackets, but for names that are made
- * of these. */
+/* Removes parameters and template arguments, except from names that consist of them. */
 static char *shorten(const char *function)
 {
 	char *name = text_of("%s", function), *to = name;
@@ -182,7 +181,7 @@ static void add_frame(struct frames *to, const struct frame *wanted)
 	to->frames[to->count++] = unique(wanted);
 }
 
-/* What a function is called in the debug information. */
+/* A function's name in the debug information. */
 static const char *name_of_die(Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
@@ -212,8 +211,8 @@ static bool call_place(Dwarf_Die *unit, Dwarf_Die *die, const char **file, int *
 	return true;
 }
 
-/* The functions that were inlined where the address is, innermost first; the last is
- * the one they were inlined into, which frame then describes. */
+/* Adds the functions inlined at the address, innermost first; `frame` then describes the
+ * function that contains them. */
 static void add_inlined(struct frames *to, Dwfl_Module *module, GElf_Addr address,
 			struct frame *frame)
 {
@@ -224,7 +223,7 @@ static void add_inlined(struct frames *to, Dwfl_Module *module, GElf_Addr addres
 	unit = dwfl_module_addrdie(module, address, &bias);
 	if (unit != NULL)
 		count = dwarf_getscopes(unit, address - bias, &inner);
-	/* Those are scopes as written; we want them as inlined. */
+	/* The scopes so far are lexical; this gets the inlined ones. */
 	if (count > 0)
 		count = dwarf_getscopes_die(&inner[0], &scopes);
 	for (i = 0; i < count; i++) {
@@ -255,7 +254,7 @@ static struct frames look_up(const char *path, uint64_t offset)
 	struct frames frames = {NULL, 0};
 	struct frame frame = {.module = path, .address = offset};
 	const struct code *code = path != NULL ? code_of(path) : NULL;
-	/* Before the return address is the call. */
+	/* The call precedes the return address. */
 	GElf_Addr address = code != NULL ? offset - 1 + code->bias : offset;
 	Dwfl_Line *place;
 
@@ -278,13 +277,13 @@ static struct frames look_up(const char *path, uint64_t offset)
 	return frames;
 }
 
-/* Where a place is: the file of its module, NULL if there is none. */
+/* Splits a place into its module's file, NULL if there is none, and the offset. */
 static const char *split(const struct profile_file *f, uint64_t place, uint64_t *offset)
 {
 	uint64_t module = place >> PROFILE_MODULE_SHIFT;
 
 	*offset = place & (((uint64_t)1 << PROFILE_MODULE_SHIFT) - 1);
-	/* Relaxed: it was written before anybody named it. */
+	/* Relaxed: it was written before any place referred to it. */
 	if (module == 0 || module >= PROFILE_MODULES ||
 	    pawl_load_relaxed(&f->modules[module].named) == 0)
 		return NULL;
@@ -341,7 +340,7 @@ const char *data_at(const struct profile_file *f, uint64_t place)
 		       ? NULL
 		       : dwfl_module_addrinfo(code->module, offset + code->bias,
 					      &distance, &symbol, NULL, NULL, NULL);
-	/* The nearest symbol may be somebody else's, far away. */
+	/* The nearest symbol may be unrelated and far away. */
 	if (name == NULL || (symbol.st_size != 0 && distance >= symbol.st_size))
 		return text_of("%s+0x%jx", last_part(path), (uintmax_t)offset);
 	return text_of("%s+%ju (%s)", readable(name), (uintmax_t)distance,
@@ -366,7 +365,7 @@ struct stack stack_at(const struct profile_file *f, uint64_t number)
 
 	if (number == 0 || number + 2 > PROFILE_WORDS)
 		return stack;
-	/* Relaxed: what is not written yet is 0, an empty stack. */
+	/* Relaxed: an unwritten length is 0, an empty stack. */
 	length = pawl_load_relaxed(&f->words[number + 1]);
 	if (length > PROFILE_FRAMES || number + 2 + length > PROFILE_WORDS)
 		return stack;

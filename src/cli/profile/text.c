@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The profile as text: a line for each lock, then who waits and who makes them wait. */
+/* The profile as text: a line for each lock, then its waiters and holders. */
 #define _GNU_SOURCE
 #include "cli/profile/profile.h"
 
@@ -85,7 +85,7 @@ static void print_pair(FILE *to, const struct row *row, const struct pair *pair)
 		const char *left = cell(&pair->waiter, i, "?");
 		const char *right = lock ? cell(&pair->holder, i, "not seen") : "";
 
-		/* What is too long gets a line of its own. */
+		/* A long name gets its own line. */
 		if (*right == '\0')
 			fprintf(to, "           %s\n", left);
 		else if (strlen(left) < COLUMN)
@@ -144,7 +144,7 @@ static void print_table(FILE *to, const struct profile *profile)
 	}
 }
 
-/* What the table does not show. */
+/* Waits that the table does not show. */
 static void print_unseen(FILE *to, const struct profile *profile)
 {
 	const struct unseen *unseen = &profile->unseen;
@@ -165,7 +165,7 @@ static void print_unseen(FILE *to, const struct profile *profile)
 			unseen->asleep, unseen->looks);
 }
 
-/* Over the last one, if that is on a terminal. */
+/* Overwrites the previous table on a terminal. */
 void print_live(FILE *to, const struct profile *profile)
 {
 	if (isatty(fileno(to)))

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a profile cannot see: threads that sleep on a futex outside the calls that the
- * interposer sees. The system says in which system call a thread is, and with which
- * arguments.
+ * What a profile misses: threads that sleep on a futex outside the calls that the
+ * interposer sees. /proc shows the system call of a thread, and its arguments.
  */
 #include "cli/profile/profile.h"
 
@@ -13,15 +12,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* So many are said of: more would tell no more. */
+/* Reports at most this many. */
 enum { ENOUGH = 10, SLEEPERS = 64 };
 
 struct sleeper {
 	long process, thread;
-	char call[256]; /* as the system describes it */
+	char call[256]; /* the line from /proc */
 };
 
-/* The call that a thread is in, if that is a wait on a futex. */
+/* The system call of a thread, if it is a futex wait. */
 static bool read_call(struct sleeper *s)
 {
 	char path[64];
@@ -36,7 +35,7 @@ static bool read_call(struct sleeper *s)
 	return read && strtol(s->call, NULL, 10) == SYS_futex;
 }
 
-/* Whether it waits for another thread's end: on a word that is that thread's number. */
+/* Whether it joins another thread: it waits on a word that contains that thread's id. */
 static bool joins(const struct sleeper *s)
 {
 	uint64_t address, operation, expected;
@@ -71,7 +70,7 @@ static size_t find_in(long process, struct sleeper *sleepers, size_t count)
 	return count;
 }
 
-/* In the program and all its processes that have a file, "PROCESS-NUMBER". */
+/* In all processes of the program that have a file, "PROCESS-NUMBER". */
 static size_t find_all(const char *folder, long child, struct sleeper *sleepers)
 {
 	size_t found = find_in(child, sleepers, 0);
@@ -123,7 +122,7 @@ void look_for_unseen(struct unseen *unseen, const char *folder, long child)
 	for (i = 0; i < found; i++) {
 		struct sleeper again = sleepers[i];
 
-		/* Still asleep there: so it was when the files were read. */
+		/* Still in the same call, so it slept when the files were read. */
 		any |= !is_in_profile(files, file_count, &sleepers[i]) &&
 		       read_call(&again) && strcmp(again.call, sleepers[i].call) == 0;
 	}
@@ -137,7 +136,8 @@ void count_threads(struct profile *profile, const struct profile_file **files,
 	size_t i, n;
 
 	for (i = 0; i < count; i++) {
-		/* Relaxed, all: as in read.c. A thread has a record from its first call. */
+		/* Relaxed, all: as in read.c. A thread has a record from its first call
+		 * on. */
 		profile->called |= pawl_load_relaxed(&files[i]->thread_count) > 0;
 		for (n = 0; n < PROFILE_THREADS; n++) {
 			const struct profile_thread *t = &files[i]->threads[n];

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The first screen: the matrix, and three sentences that say what is in it. */
+/* The first screen: the matrix, and three sentences that summarise it. */
 #include "cli/report/matrix.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What all cells of a lock come to. */
+/* Totals over all cells of a lock. */
 struct sum {
 	const char *lock;
-	size_t rows, first; /* in which it was measured; and was first, or as good */
+	size_t rows, first; /* rows it was measured in; rows it leads or ties */
 	size_t better, worse, close;
 	size_t times_count;
 	double *times;
@@ -20,13 +20,13 @@ struct sum {
 	} least, most;
 };
 
-/* And those of all. */
+/* Totals over all locks. */
 struct total {
 	size_t rows, cells, close, samples_least, samples_most;
 	double confidence;
 	const char *reference; /* NULL: there are several */
 	bool is_mixed, is_simulated;
-	bool has_less; /* of some rows less is better */
+	bool has_less; /* in some rows less is better */
 };
 
 static void add_cell(struct sum *sum, const struct report_panel *panel, int threads,
@@ -69,7 +69,7 @@ static void add_to_total(struct total *total, const struct report_panel *panel,
 	total->reference = cell->reference;
 }
 
-/* Counts for each lock whether it is first at so many threads, or as good. */
+/* Counts for each lock whether it leads or ties with this number of threads. */
 static void add_ranks(struct sum *sums, size_t count, const struct report_panel *panel,
 		      int threads, struct total *total)
 {
@@ -117,7 +117,7 @@ static void sum_up(const struct matrix *matrix, const struct report *old,
 	}
 }
 
-/* The one that is first most often; of those, that was measured most. */
+/* The lock that leads most often; among equals, the one measured most. */
 static const struct sum *find_best(const struct sum *sums, size_t count)
 {
 	const struct sum *best = NULL;
@@ -156,7 +156,7 @@ static void write_place(FILE *out, const struct place *place)
 	fprintf(out, ")");
 }
 
-/* Who is best: of several rows by how often, of one by how much. */
+/* The best lock: of several rows by count, of one row by its lead. */
 static void write_best(FILE *out, const struct matrix *matrix, const struct sum *sums,
 		       const struct total *total)
 {
@@ -179,7 +179,7 @@ static void write_best(FILE *out, const struct matrix *matrix, const struct sum 
 	fprintf(out, "</li>\n");
 }
 
-/* What the default gives, or else the best. */
+/* The default lock against the reference, or else the best. */
 static void write_default(FILE *out, const struct matrix *matrix, const struct sum *sums,
 			  const struct total *total)
 {
@@ -208,7 +208,7 @@ static void write_default(FILE *out, const struct matrix *matrix, const struct s
 		sum->better, sum->worse, sum->close, n);
 }
 
-/* How far to trust it. */
+/* How reliable the result is. */
 static void write_trust(FILE *out, const struct total *total)
 {
 	double percent = floor(1000 * total->confidence) / 10;
@@ -269,7 +269,7 @@ static void write_changes(FILE *out, const struct sum *sums, size_t count,
 	}
 }
 
-/* What colours and numbers mean. */
+/* The legend of colours and numbers. */
 static void write_key(FILE *out, const struct total *total, const struct report *old)
 {
 	static const struct {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What changed from one file to the next. Two figures differ if their intervals
- * stay apart, and by more than what is never called a difference: two runs of
- * the same program, on the same machine, differ by that much.
+ * Changes from one file to the next. Two figures differ if their intervals are disjoint,
+ * and by more than a threshold: two runs of the same program on the same machine differ
+ * by that much.
  */
 #include "cli/common/options.h"
 #include "cli/report/matrix.h"
@@ -13,19 +13,19 @@
 
 static const double least_difference = 0.02;
 
-/* With less, from fewer than 5 runs, nothing is said. */
+/* With less, from fewer than 5 runs, nothing is reported. */
 static const double least_confidence = 0.9;
 
-enum verdict { BETTER, WORSE, OTHER }; /* OTHER: changed, and neither is better */
+enum verdict { BETTER, WORSE, OTHER }; /* OTHER: neither direction is better */
 
 static const char *const verdicts[] = {"better", "worse", "changed"};
 
-/* A figure, or the trouble that a lock is in, that is not what it was. */
+/* A figure that changed, or a failure that a lock newly has or no longer has. */
 struct change {
 	enum verdict verdict;
 	const struct report_panel *panel;
 	const struct report_result *result;
-	struct report_figure figure; /* without a title: trouble */
+	struct report_figure figure; /* without a title: a failure */
 	struct interval old, new;
 };
 
@@ -92,7 +92,7 @@ static void compare_figure(const struct report_panel *panel,
 	struct change change = {
 		.verdict = OTHER, .panel = panel, .result = after, .figure = *figure};
 
-	/* Of waits, one run is timed: nobody knows how they vary. */
+	/* Waits are timed in a single run, so their variation is unknown. */
 	if (figure->group != NULL && strcmp(figure->group, "wait_ns") == 0)
 		return;
 	if (!find_figure(before, figure, &change.old) ||
@@ -113,7 +113,7 @@ static void compare_figure(const struct report_panel *panel,
 	add_change(tally, change);
 }
 
-/* Worse than any figure. */
+/* Failures rank before all figures. */
 static void compare_trouble(const struct report_panel *panel,
 			    const struct report_result *before,
 			    const struct report_result *after, struct tally *tally)
@@ -147,7 +147,7 @@ static void compare_panel(const struct report *old, const struct report_panel *p
 	}
 }
 
-/* What changed of a lock, in words; the same for terminal and page. */
+/* A change as text, for terminal and page. */
 enum { CHANGE_BYTES = 600 };
 static void describe_change(const struct change *change, char text[CHANGE_BYTES])
 {
@@ -228,7 +228,7 @@ static size_t count_missing(const struct report *old, const struct report *new)
 	return missing;
 }
 
-/* Figures of two machines can be compared, but say nothing about pawl. */
+/* Figures of different machines can be compared, but the difference is not pawl's. */
 static void warn_of_machines(const struct report *old, const struct report *new)
 {
 	static const char *const keys[] = {"cpu", "cpus", "machine", "kernel", NULL};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was measured: in which member of a result, by what words, in which unit. */
+/* Figures: their member of a result, title and unit. */
 #include "cli/report/report.h"
 
 #include "cli/report/plot.h"
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a program costs comes first, then what a simulation counts, what bench asks of
- * every workload, and what workloads measure besides (their `figures`). */
+/* In order: the costs of a program, the counts of a simulation, bench's figures of every
+ * workload, and the workloads' own (`figures`). */
 static const struct report_figure known[] = {
 	{.key = "wall_s", .title = "Wall time", .unit = "s", .less_is_better = true},
 	{.key = "cpu_s", .title = "CPU time", .unit = "s", .less_is_better = true},
@@ -84,8 +84,8 @@ struct report_figure figure_named(const char *group, const char *key)
 		.group = group, .key = key, .title = key, .is_neither = true};
 }
 
-/* Reads a number. Beyond this, nothing was ever measured, and no axis can be
- * drawn; and what is as small is 0. */
+/* Reads a number. Larger magnitudes cannot be drawn and are refused; smaller ones are
+ * 0. */
 static bool read_number(const json_t *json, double *number)
 {
 	const double most = 1e100;
@@ -97,7 +97,7 @@ static bool read_number(const json_t *json, double *number)
 	return true;
 }
 
-/* Reads an array of numbers; none, if one is not a number. */
+/* Reads an array of numbers; false if an item is not a number. */
 static bool find_samples(const json_t *array, struct interval *value)
 {
 	size_t i, n = json_array_size(array);
@@ -117,7 +117,7 @@ const char *trouble_of(const struct report_result *result)
 	return json_string_value(json_object_get(result->json, "trouble"));
 }
 
-/* What is a median in the file may have its samples beside it. */
+/* The samples of a figure that is a median in the file, if they are there. */
 static const json_t *spread_of(const struct report_result *result,
 			       const struct report_figure *figure)
 {
@@ -136,7 +136,7 @@ bool find_figure(const struct report_result *result, const struct report_figure 
 	const json_t *at = result->json;
 
 	if (trouble_of(result) != NULL)
-		return false; /* not ranked, whatever was measured before */
+		return false; /* not ranked, even if there are samples */
 	if (figure->key == NULL)
 		return find_samples(json_object_get(at, "samples"), value);
 	if (figure->group != NULL)
@@ -220,7 +220,7 @@ size_t more_figures(const struct report_panel *panel, struct report_figure *figu
 	return n;
 }
 
-/* Units that have smaller and larger ones: "ns", "ms" and "s". */
+/* Units that scale: "ns", "ms" and "s". */
 static bool format_time(double value, const char *unit, char text[VALUE_BYTES])
 {
 	static const struct {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which panels stand together. */
+/* Groups of panels. */
 
 static bool has_lock(const struct matrix *matrix, const char *lock)
 {
@@ -20,7 +20,7 @@ static bool has_lock(const struct matrix *matrix, const char *lock)
 	return false;
 }
 
-/* What the panel has of the matrix's locks is more than what it has not. */
+/* Whether the panel shares most of the matrix's locks. */
 static bool belongs(const struct matrix *matrix, const struct report_panel *panel)
 {
 	size_t i, in = 0;
@@ -55,7 +55,7 @@ static void join(struct matrix *matrix, const struct report_panel *panel)
 	}
 }
 
-/* The default, pawl's others, glibc's, the others'. */
+/* The default, pawl's others, glibc's, other libraries'. */
 static int class_of(const char *lock)
 {
 	if (strcmp(lock, "mutex") == 0)
@@ -63,7 +63,7 @@ static int class_of(const char *lock)
 	return is_pawls(lock) ? 1 : is_glibc(lock) ? 2 : 3;
 }
 
-/* Otherwise in the order of the file. */
+/* Within a class, in the order of the file. */
 static void sort_locks(struct matrix *matrix)
 {
 	const char **sorted = report_allocate(matrix->lock_count, sizeof(*sorted));
@@ -129,7 +129,7 @@ void free_matrices(struct matrices *matrices)
 
 /* Cells. */
 
-/* What the cell is compared with. */
+/* The result that the cell is compared with. */
 static const struct report_result *find_other(const struct report_panel *panel,
 					      const struct report *old, const char *lock,
 					      int threads)
@@ -184,7 +184,7 @@ struct cell make_cell(const struct report_panel *panel, const struct report *old
 	return cell;
 }
 
-/* From 1 for hardly better to 4, or -1 to -4 for worse. */
+/* From 1 for slightly better to 4; -1 to -4 for worse. */
 static int level_of(double times)
 {
 	static const double steps[] = {1.25, 1.6, 2.5};
@@ -216,7 +216,7 @@ static void write_class(FILE *out, const struct cell *cell)
 	}
 }
 
-/* All that is known of the cell, for who points at it. */
+/* The tooltip: all that is known of the cell. */
 static void write_tip(FILE *out, const struct report_panel *panel,
 		      const struct cell *cell)
 {
@@ -285,7 +285,7 @@ static void write_cell(FILE *out, const struct report_panel *panel,
 
 /* The matrix. */
 
-/* Names are buttons, for those whose browser runs scripts. */
+/* Names are buttons if the browser runs scripts. */
 static void write_heads(FILE *out, const struct report *report,
 			const struct matrix *matrix)
 {
@@ -310,7 +310,7 @@ static void write_heads(FILE *out, const struct report *report,
 	fprintf(out, "</tr></thead>\n");
 }
 
-/* Rows of one panel share its title. */
+/* The rows of a panel share its title. */
 static void write_panel_rows(FILE *out, const struct report *report,
 			     const struct report *old, const struct matrix *matrix,
 			     const struct report_panel *panel)

@@ -5,7 +5,7 @@
 
 #include "cli/report/report.h"
 
-/* Panels that compare much the same locks. */
+/* Panels with mostly the same locks. */
 struct matrix {
 	size_t panel_count, lock_count;
 	const struct report_panel **panels;
@@ -14,22 +14,22 @@ struct matrix {
 
 struct matrices {
 	size_t count;
-	struct matrix *list; /* the largest comes first */
+	struct matrix *list; /* the largest first */
 };
 
 struct matrices make_matrices(const struct report *report);
 void free_matrices(struct matrices *matrices);
 
 enum cell_kind {
-	CELL_NONE,	/* nothing was measured */
-	CELL_TROUBLE,	/* the lock is not ranked, for a reason */
-	CELL_ALONE,	/* there is nothing to compare with */
-	CELL_REFERENCE, /* it is what the others are compared with */
-	CELL_CLOSE,	/* it cannot be told apart from that */
+	CELL_NONE,	/* not measured */
+	CELL_TROUBLE,	/* not ranked because of a failure */
+	CELL_ALONE,	/* nothing to compare with */
+	CELL_REFERENCE, /* the reference itself */
+	CELL_CLOSE,	/* indistinguishable from the reference */
 	CELL_RANKED,
 };
 
-/* A cell, and how often it is as good as what it is compared with. */
+/* A cell, and its ratio to the reference; more than 1 is better. */
 struct cell {
 	enum cell_kind kind;
 	const struct report_result *result;
@@ -44,13 +44,13 @@ struct cell make_cell(const struct report_panel *panel, const struct report *old
 void write_matrix(FILE *out, const struct report *report, const struct report *old,
 		  const struct matrix *matrix);
 
-/* In diff.c: whether two values of a figure differ enough to be told; those of the
- * same panel in another file. */
+/* In diff.c: whether two values of a figure differ enough to be reported; and the same
+ * panel in another file. */
 bool is_changed(struct interval old, struct interval new,
 		const struct report_figure *figure);
 const struct report_panel *find_panel(const struct report *report, const char *title);
 
-/* In panel.c: who is first of those with so many threads, as a sentence. */
+/* In panel.c: the winner with this number of threads, as a sentence. */
 void write_verdict(FILE *out, const struct report_panel *panel, int threads);
 
 #endif /* PAWL_CLI_REPORT_MATRIX_H */

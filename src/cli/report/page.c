@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The page around the panels: one file, which asks nobody for anything. */
+/* The page around the panels: one self-contained file. */
 #include "cli/common/embedded.h"
 #include "cli/common/locks.h"
 #include "cli/report/report.h"
@@ -61,7 +61,7 @@ static json_t *context_of(const struct report_file *file)
 	return json_object_get(file->root, "context");
 }
 
-/* Where and when, in one line: of the first file that says so. */
+/* Machine and date in one line, from the first file that has them. */
 static void write_summary(FILE *out, const struct report *report)
 {
 	size_t i;
@@ -83,7 +83,7 @@ static void write_summary(FILE *out, const struct report *report)
 	}
 }
 
-/* Words as a shell would need them. */
+/* A command line, quoted for a shell. */
 static void write_command(FILE *out, const json_t *command)
 {
 	const json_t *word;
@@ -112,7 +112,7 @@ static void write_command(FILE *out, const json_t *command)
 	fprintf(out, "</pre>\n");
 }
 
-/* Names that say little by themselves. */
+/* Readable names for settings. */
 static const char *setting_words(const char *key)
 {
 	static const struct {
@@ -160,7 +160,7 @@ static void write_setting(FILE *out, const char *key, const json_t *value)
 	free(text);
 }
 
-/* Whatever the tool thought worth telling, but for the command. */
+/* All settings in the context, except the command. */
 static void write_settings(FILE *out, json_t *settings)
 {
 	const char *key;
@@ -228,7 +228,7 @@ static void write_style(FILE *out)
 		embedded_text("page.css"));
 }
 
-/* Tools whose files are a section each. */
+/* Tools whose files have their own section. */
 static const struct own_section {
 	const char *tool, *title;
 	void (*write)(FILE *out, const struct report_file *file, size_t number);
@@ -262,7 +262,7 @@ static void write_link(FILE *out, const char *kind, size_t number, const char *t
 	fprintf(out, "</a></li>\n");
 }
 
-/* Where what is; the files' names only if there are several. */
+/* Table of contents; file names only if there are several. */
 static void write_contents(FILE *out, const struct report *report)
 {
 	size_t i;

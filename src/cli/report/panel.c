@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is drawn of a panel. A plot over threads names the few lines that matter
- * and keeps the others in the background; rows beneath each other show every lock
- * by name.
+ * The plots of a panel. A plot over threads labels the few lines that matter and draws
+ * the others in the background; rows show every lock by name.
  */
 #include "cli/report/matrix.h"
 #include "cli/report/plot.h"
@@ -18,7 +17,7 @@ static void open_figure(FILE *out)
 	fprintf(out, "<figure>\n");
 }
 
-/* Says what the plot above shows. */
+/* The caption of the plot above. */
 static void close_figure(FILE *out, const struct report_figure *figure, int threads,
 			 const char *note)
 {
@@ -90,7 +89,7 @@ static size_t gather_lines(const struct report_panel *panel,
 	return count;
 }
 
-/* Its shape: one of those that are not taken, always the same for the first two. */
+/* A marker shape that is not taken; fixed for the first two. */
 static int shape_of(const char *lock, const bool *taken)
 {
 	int shape = strcmp(lock, "mutex") == 0 ? 0 : is_glibc(lock) ? 1 : 2;
@@ -100,7 +99,7 @@ static int shape_of(const char *lock, const bool *taken)
 	return shape;
 }
 
-/* Names some of the lines; returns how many are not. */
+/* Chooses the labelled lines; returns the number of others. */
 static size_t style_lines(const struct report *report, const struct report_panel *panel,
 			  const struct report_figure *figure, struct plot_line *lines,
 			  size_t count)
@@ -121,7 +120,7 @@ static size_t style_lines(const struct report *report, const struct report_panel
 	return count - n;
 }
 
-/* Over threads; nothing, if there is but one number of them. */
+/* Plots over threads; nothing if there is only one number of threads. */
 static void write_lines(FILE *out, const struct report *report,
 			const struct report_panel *panel,
 			const struct report_figure *figure)
@@ -191,7 +190,7 @@ static void write_rows(FILE *out, const struct report *report,
 	free(ranked);
 }
 
-/* The percentiles of a lock's waits in one row, by the 99th. */
+/* The percentiles of each lock's waits in one row, sorted by the 99th. */
 static void write_waits(FILE *out, const struct report *report,
 			const struct report_panel *panel)
 {
@@ -260,7 +259,7 @@ static void write_times(FILE *out, const struct ranked *a, const struct ranked *
 	write_text(out, b->result->lock);
 }
 
-/* Who is first, by how much; or that none is. */
+/* The winner and its lead, or a tie. */
 static void write_rank(FILE *out, const struct report_panel *panel,
 		       const struct report_figure *figure, const struct ranked *ranked,
 		       size_t n)
@@ -305,7 +304,7 @@ void write_verdict(FILE *out, const struct report_panel *panel, int threads)
 	free(ranked);
 }
 
-/* What the workload is, in its own words. */
+/* The workload's description. */
 static void write_about(FILE *out, const struct report_panel *panel)
 {
 	const char *name = json_string_value(
@@ -320,7 +319,7 @@ static void write_about(FILE *out, const struct report_panel *panel)
 		}
 }
 
-/* Rows of what else was measured. */
+/* Rows of the other figures. */
 static void write_more_rows(FILE *out, const struct report *report,
 			    const struct report_panel *panel)
 {
@@ -361,7 +360,7 @@ void write_panel(FILE *out, const struct report *report, const struct report_pan
 	fprintf(out, "</h2>\n");
 	if (strcmp(panel->file->tool, "bench") == 0)
 		write_about(out, panel);
-	fprintf(out, "<p>"); /* as the plots, with the most threads */
+	fprintf(out, "<p>"); /* the same as the plots, with the most threads */
 	write_verdict(out, panel, most_threads_of(panel));
 	fprintf(out, "</p>\n");
 	write_troubles(out, panel);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the papers publish beside what pawl sim --preset papers simulates. */
+/* Published results against those that pawl sim --preset papers simulates. */
 #include "cli/report/report.h"
 #include "cli/report/svg.h"
 
@@ -25,7 +25,7 @@ static bool holds(const json_t *claim)
 	return json_is_true(json_object_get(claim, "holds"));
 }
 
-/* Where `ratio` is, between a FARTHEST-th and FARTHEST times. */
+/* The position of `ratio` on a scale from 1 / FARTHEST to FARTHEST. */
 static double place_of(double ratio)
 {
 	double where = ratio > 0 ? log(ratio) / log(FARTHEST) : -1;
@@ -34,7 +34,7 @@ static double place_of(double ratio)
 	return LEFT + (where + 1) / 2 * (WIDTH - LEFT - RIGHT);
 }
 
-/* A claim's row is that of its paper, in the order in which these come. */
+/* A claim's row is that of its paper, in order of appearance. */
 static size_t row_of(const json_t *claims, const json_t *claim, size_t *rows)
 {
 	const char *papers[16];

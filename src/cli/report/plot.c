@@ -8,27 +8,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In pixels, or what a browser makes of them. */
+/* In pixels, that is, SVG units. */
 enum {
 	WIDTH = 400,
 	LINES_HEIGHT = 290,
 	ROW_HEIGHT = 17,
 	TOP = 10,
-	BOTTOM = 40,	  /* with a title below the axis */
+	BOTTOM = 40,	  /* with an axis title */
 	ROWS_BOTTOM = 24, /* without */
 	TICK_ROOM = 50,	  /* left of a value axis */
-	TICK = 3,	  /* the length of one */
-	TICK_GAP = 12,	  /* below an axis, to the middle of its numbers */
-	TITLE_GAP = 29,	  /* and of its title */
-	LABEL_GAP = 14,	  /* between labels, one above the other */
+	TICK = 3,	  /* length of a tick */
+	TICK_GAP = 12,	  /* from an axis to the middle of its numbers */
+	TITLE_GAP = 29,	  /* ... of its title */
+	LABEL_GAP = 14,	  /* between labels, vertically */
 	TICKS_MAX = 16,
-	NAME_LETTERS = 24, /* of a name are shown */
+	NAME_LETTERS = 24, /* shown of a name */
 };
 
-/* More than any letter is wide on the average. */
+/* An upper bound of the mean width of a letter. */
 static const double letter_width = 6.7;
 
-/* Half as wide: marks, and the ends of bars. */
+/* Half widths of marks and of the caps of bars. */
 static const double mark_size = 2.7, small_mark = 2.25, dot_size = 1.2, cap = 2.6;
 
 /* Scales. */
@@ -40,7 +40,7 @@ struct scale {
 	double ticks[TICKS_MAX];
 };
 
-/* The least of 1, 2 and 5, times a power of ten, that is not below `step`. */
+/* The least of 1, 2 and 5 times a power of ten that is at least `step`. */
 static double round_up(double step)
 {
 	double power = pow(10, floor(log10(step)));
@@ -50,30 +50,30 @@ static double round_up(double step)
 	return step <= 2 * power ? 2 * power : step <= 5 * power ? 5 * power : 10 * power;
 }
 
-/* Decades, or every so many of them. */
+/* Decades, or every n-th. */
 static void scale_by_decades(struct scale *scale, double low, double high)
 {
 	int first = (int)floor(log10(low) + 1e-9), last = (int)ceil(log10(high) - 1e-9);
 	int step = (last - first + 6) / 7, i;
 
 	scale->is_log = true;
-	scale->low = pow(10, first) * 0.9999; /* rounding must not lose a tick */
+	scale->low = pow(10, first) * 0.9999; /* rounding must not drop a tick */
 	scale->high = pow(10, last) * 1.0001;
 	for (i = first; i <= last; i += step)
 		scale->ticks[scale->count++] = pow(10, i);
 }
 
-/* From 0, unless what matters would be lost in a corner. */
+/* From 0, unless the data would then be squeezed into a corner. */
 static void scale_by_steps(struct scale *scale, double low, double high, bool from_zero)
 {
 	double step;
 	size_t i, last;
 
-	if (low > high) /* no value at all */
+	if (low > high) /* no values */
 		low = high = 0;
 	if (low >= 0 && (from_zero || low < 0.7 * high))
 		low = 0;
-	if (high - low <= 1e-9 * fabs(high)) /* one value only, or as good as that */
+	if (high - low <= 1e-9 * fabs(high)) /* a single value, or nearly */
 		high = low + (low == 0 ? 1 : fabs(low) * 0.1);
 	step = round_up((high - low) / 5);
 	scale->low = floor(low / step + 1e-9) * step;
@@ -97,7 +97,7 @@ static struct scale scale_for(double low, double high, bool from_zero)
 	return scale;
 }
 
-/* Where a value lies, from 0 to 1. */
+/* Position of a value, from 0 to 1. */
 static double place_on(const struct scale *scale, double value)
 {
 	if (scale->is_log)
@@ -120,7 +120,7 @@ void format_number(double value, char text[NUMBER_BYTES])
 		 prefixes[i].letter);
 }
 
-/* What the longest of the names takes. */
+/* The width of the longest name. */
 static double name_room(size_t longest)
 {
 	return letter_width * (double)(longest < NAME_LETTERS ? longest : NAME_LETTERS);
@@ -134,7 +134,7 @@ static void widen(double value, double *low, double *high)
 	*high = fmax(*high, value);
 }
 
-/* Where data are drawn. */
+/* The area of the data. */
 struct frame {
 	double left, right, top, bottom;
 };
@@ -158,7 +158,7 @@ static void write_label(FILE *out, enum svg_anchor anchor, double x, double y,
 	svg_text(out, SVG_INK, anchor, (struct svg_point){x, y}, text, NUMBER_BYTES);
 }
 
-/* A number at an axis; of times with their unit, which is not the same for all. */
+/* A number at an axis; times have their unit, which varies. */
 static void write_tick(FILE *out, const struct plot_about *about, enum svg_anchor anchor,
 		       double x, double y, double value)
 {
@@ -171,7 +171,7 @@ static void write_tick(FILE *out, const struct plot_about *about, enum svg_ancho
 	write_label(out, anchor, x, y, text);
 }
 
-/* What a mark stands for: lock, threads, and the value with its interval. */
+/* Tooltip of a mark: lock, threads, and the value with its interval. */
 enum { TITLE_BYTES = 400 };
 static void format_title(const struct plot_about *about, const char *name, double threads,
 			 const char *mark, struct interval value, char *title)
@@ -188,7 +188,7 @@ static void format_title(const struct plot_about *about, const char *name, doubl
 
 /* Lines. */
 
-/* Where a label goes, in pixels from above. */
+/* Position of a label, in pixels from the top. */
 struct place {
 	const struct plot_line *line;
 	double wanted, given;
@@ -202,7 +202,7 @@ static int from_above(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Moves labels apart: down where they meet, then up from the bottom. */
+/* Moves labels apart: down where they overlap, then up from the bottom. */
 static void spread(struct place *places, size_t n, double top, double bottom)
 {
 	size_t i;
@@ -220,7 +220,7 @@ static void spread(struct place *places, size_t n, double top, double bottom)
 	}
 }
 
-/* The lines' ends are named, with a thin line from one to the other. */
+/* Labels at the lines' ends, connected by thin lines. */
 static void write_labels(FILE *out, const struct plot_line *lines, size_t count,
 			 const struct frame *frame, const struct scale *x,
 			 const struct scale *y)
@@ -254,7 +254,7 @@ static void write_labels(FILE *out, const struct plot_line *lines, size_t count,
 	free(places);
 }
 
-/* The least number of threads above so many; infinite if there is none. */
+/* The least number of threads above this one; infinite if there is none. */
 static double next_above(const struct plot_line *lines, size_t count, double threads)
 {
 	double next = INFINITY;
@@ -267,8 +267,7 @@ static double next_above(const struct plot_line *lines, size_t count, double thr
 	return next;
 }
 
-/* Powers of two apart, numbers of threads get room; one number alone is in the
- * middle. */
+/* Logarithmic in the number of threads; a single number is in the middle. */
 static struct scale scale_of_threads(const struct plot_line *lines, size_t count)
 {
 	double low = INFINITY, high = 0;
@@ -280,7 +279,7 @@ static struct scale scale_of_threads(const struct plot_line *lines, size_t count
 	return (struct scale){.low = low * 0.9999, .high = high * 1.0001, .is_log = true};
 }
 
-/* Ticks only where they have room, too. */
+/* Only ticks that have room. */
 static void write_threads_axis(FILE *out, const struct plot_line *lines, size_t count,
 			       const struct frame *frame, const struct scale *scale)
 {
@@ -303,7 +302,7 @@ static void write_threads_axis(FILE *out, const struct plot_line *lines, size_t 
 		    frame->bottom + TITLE_GAP, "threads");
 }
 
-/* Ticks on the left, and lines across. */
+/* Ticks on the left, and grid lines. */
 static void write_value_axis(FILE *out, const struct plot_about *about,
 			     const struct frame *frame, const struct scale *scale)
 {
@@ -320,7 +319,7 @@ static void write_value_axis(FILE *out, const struct plot_about *about,
 	}
 }
 
-/* An interval, from one point to another, with caps. */
+/* An error bar between two points, with caps. */
 static void write_bar(FILE *out, const struct svg_pen *pen, struct svg_point from,
 		      struct svg_point to)
 {
@@ -334,7 +333,7 @@ static void write_bar(FILE *out, const struct svg_pen *pen, struct svg_point fro
 		 (struct svg_point){to.x + x, to.y + y});
 }
 
-/* Peers are dashed, with hollow marks; ours are solid, with filled ones. */
+/* Peers are dashed, with hollow marks; pawl's are solid, with filled ones. */
 static void write_line(FILE *out, const struct plot_about *about,
 		       const struct plot_line *line, const struct frame *frame,
 		       const struct scale *x, const struct scale *y)
@@ -376,7 +375,7 @@ static struct scale scale_of_lines(const struct plot_line *lines, size_t count)
 		for (j = 0; j < lines[i].count; j++) {
 			const struct interval *y = &lines[i].y[j];
 
-			/* Of what stands back, no bars are shown. */
+			/* Background lines have no error bars. */
 			widen(lines[i].is_named ? y->low : y->median, &low, &high);
 			widen(lines[i].is_named ? y->high : y->median, &low, &high);
 		}
@@ -400,7 +399,7 @@ void plot_lines(FILE *out, const struct plot_about *about, const struct plot_lin
 	write_value_axis(out, about, &frame, &y);
 	write_threads_axis(out, lines, count, &frame, &x);
 	write_labels(out, lines, count, &frame, &x, &y);
-	for (pass = 0; pass < 2; pass++) /* what stands back comes first */
+	for (pass = 0; pass < 2; pass++) /* background first */
 		for (i = 0; i < count; i++)
 			if (lines[i].is_named == (pass == 1))
 				write_line(out, about, &lines[i], &frame, &x, &y);
@@ -449,7 +448,7 @@ static void write_value(FILE *out, const struct plot_about *about,
 		 (struct svg_point){across(frame, scale, row->value.median), y}, title);
 }
 
-/* Several marks that are joined. */
+/* Several marks joined by a line. */
 static void write_values(FILE *out, const struct plot_about *about,
 			 const struct plot_row *row, const struct frame *frame,
 			 const struct scale *scale, double y)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What pawl profile saw, on the page: the locks that were waited for most, flame
- * graphs of waiting by who waits and by who holds, how long waits are, and when they
- * were. All of it is boxes, whose sizes are percent of their neighbours'.
+ * The page of pawl profile: the locks with the longest waits, flame graphs of waiters and
+ * holders, the distribution of waits, and the timeline. All of it is boxes, sized in
+ * percent.
  */
 #include "cli/common/options.h"
 #include "cli/report/report.h"
@@ -13,10 +13,10 @@
 
 enum { BARS = 12, DEEPEST = 48 };
 
-/* Narrower boxes, in percent of all, are left out. */
+/* Narrower boxes, in percent of the width, are left out. */
 static const double narrowest = 0.4;
 
-/* A number of the file that can be drawn: 0 if it is none, or makes no sense. */
+/* A number of the file that can be drawn; 0 if it is missing or invalid. */
 static double number_at(const json_t *object, const char *key)
 {
 	double value = json_number_value(json_object_get(object, key));
@@ -69,7 +69,7 @@ static void write_bars(FILE *out, const json_t *locks)
 	fprintf(out, "</div>\n");
 }
 
-/* A function in a flame graph, and those it called. */
+/* A function in a flame graph, and its callees. */
 struct node {
 	const char *name;
 	double ns;
@@ -161,7 +161,7 @@ static void write_flames(FILE *out, const json_t *locks, const char *whose,
 	free_nodes(root.child);
 }
 
-/* One column of such a height, in percent, up to the point where it is named. */
+/* A column of this height, in percent. */
 static void write_column(FILE *out, double height, double most)
 {
 	fprintf(out, "<i class=\"pt\" style=\"height:%.2f%%\" title=\"",
@@ -265,7 +265,7 @@ static void write_timeline(FILE *out, const json_t *timeline)
 	free(waited);
 }
 
-/* The function that is there in most of a lock's stacks, as "f (file:line)". */
+/* The most frequent function of a lock's stacks, as "f (file:line)". */
 static void write_frame(FILE *out, const json_t *frame)
 {
 	write_text(out, text_at(frame, "function"));
@@ -279,7 +279,7 @@ static void write_frame(FILE *out, const json_t *frame)
 	}
 }
 
-/* Who makes the others wait most for it, if that was seen. */
+/* The holder that causes most of a lock's waiting, if known. */
 static void write_blame(FILE *out, const json_t *lock)
 {
 	const json_t *pair, *most = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who is before whom, and which of them a plot has room to name. */
+/* Rankings, and the choice of lines that a plot labels. */
 #include "cli/report/report.h"
 
 #include <stdlib.h>
@@ -78,7 +78,7 @@ size_t line_figures(const struct report_panel *panel,
 	return n;
 }
 
-/* Who is looked for first: the default, and whom the others are compared with. */
+/* The locks that a reader looks for first: the default and the reference. */
 static bool stands_out(const struct report_panel *panel, const char *lock)
 {
 	return strcmp(lock, "mutex") == 0 ||

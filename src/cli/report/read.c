@@ -97,7 +97,7 @@ static const char *program_of(const struct report_file *file)
 	return file->path;
 }
 
-/* Adds words about a setting to the text. */
+/* Appends text about a setting. */
 static void append(char *text, size_t room, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 static void append(char *text, size_t room, const char *format, ...)
@@ -115,7 +115,7 @@ static long long integer_at(const json_t *object, const char *key)
 	return (long long)json_integer_value(json_object_get(object, key));
 }
 
-/* How long the sections are; cs 0: the workload has no such thing. */
+/* Section lengths; cs 0: the workload has none. */
 static void append_steps(char *text, size_t room, const json_t *result)
 {
 	long long cs = integer_at(result, "cs"), ncs = integer_at(result, "ncs");
@@ -129,7 +129,7 @@ static void append_steps(char *text, size_t room, const json_t *result)
 		append(text, room, ", none out");
 }
 
-/* 0 is what goes without saying, but for a share. */
+/* 0 is the default and left out, except for a share. */
 static void append_settings(char *text, size_t room, const json_t *result)
 {
 	const json_t *writes = json_object_get(result, "writes_percent");
@@ -152,7 +152,7 @@ static void append_settings(char *text, size_t room, const json_t *result)
 		append(text, room, ", limited to %lld %% of a CPU", n);
 }
 
-/* The title of a result's configuration, which is also its identity. */
+/* The title of a result's configuration, which identifies it. */
 static char *title_of(const struct report_file *file, const json_t *result)
 {
 	const char *machine = text_at(result, "machine");
@@ -172,8 +172,7 @@ static char *title_of(const struct report_file *file, const json_t *result)
 	return title;
 }
 
-/* The panel that the result belongs to: of the same file, because what was
- * measured at another time is another measurement. */
+/* The panel of a result: of the same file, because files are separate measurements. */
 static struct report_panel *panel_for(struct report *report,
 				      const struct report_file *file, const json_t *json)
 {
@@ -238,8 +237,7 @@ static bool has_lock(const struct report_panel *panel, const char *lock)
 	return false;
 }
 
-/* As the workload says, if it has a reference of its own; else glibc's lock; where
- * that is not, as in simulations, the classic queue lock. */
+/* The workload's own reference; else glibc's lock; without it, as in simulations, MCS. */
 static const char *reference_of(const struct report_panel *panel)
 {
 	static const char *const usual[] = {"pthread", "glibc", "mcs", NULL};
@@ -343,8 +341,8 @@ static bool is_one_of(const char *name, const char *const *names)
 	return *names != NULL;
 }
 
-/* Also what is no lock of the registry: other objects, ways to share them, and what pawl
- * try calls a lock that comes with our read-write locks. */
+/* Includes names that are not in the registry: other objects, ways to share them, and
+ * pawl try's names for a lock with pawl's read-write locks. */
 bool is_pawls(const char *lock)
 {
 	static const char *const others[] = {"rwlock", "seqlock", "shared", "lease",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pawl report: what bench, sim and try measured, as a page or as a comparison. */
+/* pawl report: results of bench, sim and try, as a page or as a comparison. */
 #define _GNU_SOURCE /* open_memstream */
 #include "cli/report/report.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The page is made in memory: if that fails, there is no half of one. */
+/* The page is built in memory: a failure leaves no partial file. */
 static struct {
 	FILE *file;
 	char *text;
@@ -44,7 +44,7 @@ static void finish(const struct report *report, const char *path)
 	free(full);
 }
 
-/* -o is what everybody types. */
+/* Accepts -o for --output. */
 static void spell_out(int argc, char **argv)
 {
 	static char output[] = "--output", end[] = "--";

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One colour for each lock, all over the page. There are more locks than colours that
- * can be told apart, so some share one; but none of those that some plot names
- * together, as far as that can be had.
+ * One colour for each lock, on the whole page. There are more locks than distinguishable
+ * colours, so some share one; but, as far as possible, none that a plot labels together.
  */
 #include "cli/common/options.h"
 #include "cli/report/report.h"
@@ -38,7 +37,7 @@ static bool is_among(const char *name, const char *const *names, size_t count)
 	return false;
 }
 
-/* Counts into uses[colour] those who have it and stand beside the lock in a plot. */
+/* Counts in uses[colour] the locks of that colour that share a plot with this lock. */
 static void count_neighbours(const struct report *report, const char *lock,
 			     size_t uses[SVG_COLOURS + 1])
 {
@@ -58,7 +57,7 @@ static void count_neighbours(const struct report *report, const char *lock,
 	}
 }
 
-/* The colour that the fewest neighbours have, of these the one that the fewest have. */
+/* The colour that the fewest neighbours have; among equals, the fewest locks. */
 static int choose_colour(const struct report *report, const char *lock)
 {
 	size_t uses[SVG_COLOURS + 1] = {0}, all[SVG_COLOURS + 1] = {0}, i;
@@ -93,7 +92,7 @@ static void add_style(struct report *report, const char *lock)
 	styles[report->style_count++] = (struct report_style){lock, colour};
 }
 
-/* Those that plots name come first: they are the ones to be told apart. */
+/* Labelled locks first: they must be distinguishable. */
 void choose_styles(struct report *report)
 {
 	struct report_figure figures[LINE_FIGURES];

@@ -117,7 +117,7 @@ void svg_text(FILE *out, enum svg_colour colour, enum svg_anchor anchor,
 		give_up("out of memory");
 	fprintf(out, "<text text-anchor=\"%s\" x=\"%.2f\" y=\"%.2f\" fill=\"var(%s)\">",
 		anchors[anchor], at.x,
-		at.y + SVG_FONT * 0.33, /* half of a capital letter */
+		at.y + SVG_FONT * 0.33, /* half the height of a capital */
 		variable(colour));
 	write_text(out, shown);
 	fprintf(out, "</text>\n");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All that was measured of a panel, in numbers. */
+/* All figures of a panel as a table. */
 #include "cli/report/report.h"
 #include "cli/report/plot.h"
 

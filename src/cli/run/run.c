@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pawl run: a program with other locks under its mutexes. */
+/* pawl run: runs a program with pawl's locks under its mutexes. */
 #define _GNU_SOURCE
 #include "cli/commands.h"
 #include "cli/common/interpose.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* As a shell would. */
+/* Exit statuses as of a shell. */
 enum { CANNOT_EXECUTE = 126, NOT_FOUND = 127 };
 
 static void print_list(void)

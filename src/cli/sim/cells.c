@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The cells of the table that pawl sim prints: simulated, ranked, written. */
+/* The cells of the table of pawl sim: simulation, ranking, output. */
 #include "cli/common/interrupt.h"
 #include "cli/sim/request.h"
 
@@ -98,7 +98,7 @@ size_t cells_simulate(struct cell *cells, size_t count, const struct request *re
 	end_progress();
 	for (i = 0; i < count; i++) {
 		for (run = 0; run < runs; run++)
-			if (results[i * runs + run].ops_per_s > 0) /* not cut short */
+			if (results[i * runs + run].ops_per_s > 0) /* not interrupted */
 				add_run(&cells[i], &results[i * runs + run]);
 		if (cells[i].runs == 0)
 			break;
@@ -189,7 +189,7 @@ static json_t *describe(const struct cell *cell)
 			 cell->mean.remote_misses, "rmw", cell->mean.rmws);
 }
 
-/* Nothing that differs between two runs: same input, same bytes. */
+/* Without anything that differs between two runs: same input, same bytes. */
 static json_t *describe_request(const struct request *request)
 {
 	return json_pack(

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CPUs of virtual machines wander, and a line's journey may be four times as long from one
- * moment to the next. So the latencies are measured between any two runs of locks, and
- * only those runs count between which the way was as long as most of the time.
+ * The CPUs of virtual machines migrate, and the latency of a line can change by a factor
+ * of four from one moment to the next. So the latencies are measured between any two runs
+ * of locks, and only runs with the most frequent latency before and after count.
  */
 #include "cli/sim/measure.h"
 
@@ -18,12 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 4 }; /* for each run wanted, at most */
+enum { ROUNDS = 4 }; /* at most, per requested run */
 
 #define WARM_UP	 0.005
-#define SAME_WAY 1.2 /* transfers that differ by less are of the same way */
+#define SAME_WAY 1.2 /* transfers within this factor count as equal */
 
-/* A run of a lock; probes[i] were taken before the i-th run, probes[i + 1] after it. */
+/* A run of a lock; probes[i] was taken before the i-th run, probes[i + 1] after it. */
 struct run {
 	size_t lock;
 	double ns;
@@ -34,8 +34,8 @@ struct session {
 	struct latencies *probes;
 	struct run *runs;
 	size_t count, room;
-	double way;	 /* the transfer that most runs had */
-	double *samples; /* room for those of a lock, or a latency */
+	double way;	 /* the most frequent transfer latency */
+	double *samples; /* for those of a lock, or of a latency */
 	size_t *order;
 };
 
@@ -81,7 +81,7 @@ static bool same_way(double a, double b)
 	return a < b * SAME_WAY && b < a * SAME_WAY;
 }
 
-/* Whether the way was as long before and after the run. */
+/* Whether the latency was the same before and after the run. */
 static bool counts(const struct session *session, size_t run, double way)
 {
 	return same_way(session->probes[run].transfer, way) &&
@@ -102,7 +102,7 @@ static void choose_way(struct session *session)
 	}
 }
 
-/* The runs of a lock that count; on a busy machine a run may have done nothing. */
+/* The runs of a lock that count; on a busy machine a run may have made no progress. */
 static size_t samples_of(const struct session *session, size_t lock)
 {
 	size_t run, n = 0;
@@ -134,7 +134,7 @@ static void *get(size_t count, size_t size)
 	return p;
 }
 
-/* Every round runs every lock once, in an order of its own. */
+/* Every round runs every lock once, in random order. */
 static void measure(struct session *session)
 {
 	const struct measure_setup *setup = session->setup;
@@ -161,7 +161,7 @@ static void measure(struct session *session)
 	choose_way(session);
 }
 
-/* The median of one latency over the probes that found the way chosen. */
+/* The median of one latency over the probes with the chosen transfer latency. */
 static double latency_of(const struct session *session, size_t offset)
 {
 	size_t i, n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* This machine, as it is: a few latencies of two CPUs, and locks under MutexBench. */
+/* Measures this machine: some latencies between two CPUs, and locks under MutexBench. */
 #ifndef PAWL_CLI_SIM_MEASURE_H
 #define PAWL_CLI_SIM_MEASURE_H
 
@@ -9,24 +9,24 @@
 #include <stdint.h>
 
 enum { MEASURE_THREADS = 2 };
-#define MEASURE_SECONDS 0.05 /* of a run */
+#define MEASURE_SECONDS 0.05 /* per run */
 
 struct measure_setup {
 	const char *const *locks;
 	size_t count;
 	uint32_t cs, ncs;
-	size_t runs; /* of each, as far as they can be had */
+	size_t runs; /* of each lock, if possible */
 	uint64_t seed;
 };
 
-/* Of one lock. */
+/* The result of one lock. */
 struct measured {
-	size_t runs; /* that count; without any, there is nothing else */
-	double ns;   /* an episode, the median */
+	size_t runs; /* that count; 0: no result */
+	double ns;   /* median per episode */
 	double spread;
 };
 
-/* Fills in one for each lock. Returns false if interrupted. */
+/* Fills in one result for each lock. Returns false if interrupted. */
 bool measure_here(const struct measure_setup *setup, struct latencies *latencies,
 		  struct measured *measured);
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A machine as it is, but for what --set says and one latency. */
+/* A machine with the changes of --set and one latency varied. */
 struct variation {
 	const struct request *request;
 	const char *key; /* NULL: none */
@@ -50,7 +50,7 @@ static bool is_about(const struct claim *claim, const struct names *locks)
 	return false;
 }
 
-/* Of all claims, or of those about the locks that --locks names. */
+/* All claims, or those about the locks of --locks. */
 static struct claim_result *make_results(const struct request *request)
 {
 	struct claim_result *results = calloc(claims_count, sizeof(*results));

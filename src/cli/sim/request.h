@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What pawl sim is asked for, and the cells of its table. */
+/* The options of pawl sim, and the cells of its table. */
 #ifndef PAWL_CLI_SIM_REQUEST_H
 #define PAWL_CLI_SIM_REQUEST_H
 
@@ -16,12 +16,12 @@ struct names {
 	const char *list[NAMES_MAX];
 };
 
-/* The papers' experiments. What is given on the command line comes first. */
+/* The papers' experiments. Command-line options take precedence. */
 struct preset {
 	const char *name, *about;
 	enum workload workload;
-	const char *machine, *locks; /* NULL: the default, all */
-	struct numbers threads;	     /* none: the default */
+	const char *machine, *locks; /* NULL: the default; all locks */
+	struct numbers threads;	     /* empty: the default */
 	int cs, ncs, episodes;
 	bool private_data, explicit_face, placements, papers, validate;
 };
@@ -41,22 +41,22 @@ struct request {
 struct cell {
 	char workload[32];
 	struct workload_setup setup;
-	struct workload_result mean; /* all but the rate; at first sums */
-	size_t runs;		     /* how many of them there are yet */
+	struct workload_result mean; /* all but the rate; sums at first */
+	size_t runs;		     /* number of runs so far */
 	double *rates;
 	struct estimate rate;
 };
 
-/* The words of --homes, --thread-homes and --placement. */
+/* The values of --homes, --thread-homes and --placement. */
 extern const char *const request_homes[], *const request_thread_homes[],
 						  *const request_placements[];
 
-/* KEY=VALUE of a machine file, into a struct machine; for each_item(). */
+/* Parses KEY=VALUE of a machine file into a struct machine; for each_item(). */
 void request_change(const char *option, const char *text, void *into);
 
 /* cells.c: one cell for each workload, number of threads and lock. */
 struct cell *cells_make(const struct request *request, size_t *count);
-/* Until all is done, or interrupted. Returns how many cells have a run. */
+/* Simulates all cells, or until interrupted. Returns the number of cells with a run. */
 size_t cells_simulate(struct cell *cells, size_t count, const struct request *request);
 void cells_report(const struct cell *cells, size_t count);
 void cells_write_json(const struct request *request, const struct cell *cells,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pawl sim: locks on machines that are not here. */
+/* pawl sim: locks on simulated machines. */
 #include "cli/commands.h"
 #include "cli/common/interrupt.h"
 #include "cli/common/locks.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The papers' experiments. What is given on the command line comes first. */
+/* The papers' experiments. Command-line options take precedence. */
 static const struct preset presets[] = {
 	{.name = "max",
 	 .about = "MutexBench, nothing outside of the critical section",
@@ -94,7 +94,7 @@ static void parse_preset(const char *option, const char *text, void *into)
 	refuse_name("preset", text, nth_preset, "'pawl sim --help' lists them");
 }
 
-/* One of several words, as its number. */
+/* Parses one of several words as its index. */
 static void choose(const char *option, const char *text, const char *const *words,
 		   void *into)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The simulator against this machine. The latencies of two CPUs are measured, a machine is
- * made of them, and what it predicts of every lock is compared with what that lock does.
+ * Validates the simulator on this machine: measures the latencies of two CPUs, makes a
+ * machine of them, and compares its prediction for every lock with the measured rate.
  */
 #include "cli/sim/validate.h"
 
@@ -16,8 +16,8 @@
 
 enum {
 	THREADS = MEASURE_THREADS,
-	POLLS = 65536, /* of a waiter on a hint, before it looks for itself */
-	NEAR = 30,     /* percent: a prediction that is as good as hoped for */
+	POLLS = 65536, /* polls of a waiter on a hint before its timeout */
+	NEAR = 30,     /* percent: error of a good prediction */
 };
 
 struct row {
@@ -66,14 +66,14 @@ void validate_machine(struct machine *m, const struct latencies *l)
 	set_key(m, "step", l->step);
 	set_key(m, "look", POLLS * (l->load + l->pause));
 	set_key(m, "directory", 0);
-	/* Four legs and what each copy costs; a leg is a third of the way. */
+	/* Four messages, and the cost of each copy; a message is a third of a transfer. */
 	set_key(m, "invalidate", l->upgrade - l->rmw - way * 4 / 3);
 	m->migrate = l->take < l->transfer / 2;
 	m->fetches = (unsigned)fmin(fmax(round(l->transfer / l->stores), 1),
 				    MACHINE_MAX_FETCHES);
-	/* Between two quartiles of what lies evenly in +-1 is 1. */
+	/* The interquartile range of a uniform distribution in +-1 is 1. */
 	m->spread = (unsigned)fmin(round(100 * l->spread), MACHINE_MAX_SPREAD);
-	/* One way for the two of them, or two? */
+	/* Whether the two transfers overlap. */
 	m->ahead = l->behind - work < l->transfer * 3 / 2;
 	if (m->ahead) {
 		m->loads = at_once;
@@ -131,9 +131,9 @@ static int by_measured(const void *a, const void *b)
 	return (x->measured.ns > y->measured.ns) - (x->measured.ns < y->measured.ns);
 }
 
-/* What became of the table. */
+/* Summary of the table. */
 struct verdict {
-	double correlation; /* of ranks */
+	double correlation; /* rank correlation */
 	size_t near;
 };
 
@@ -213,7 +213,7 @@ static void write_json(const struct request *request, json_t *context,
 		count == 0 ? 0 : (double)verdict.near / (double)count));
 }
 
-/* Predicts each lock; rows are those that were measured, too. */
+/* Predicts each lock; the rows are the locks that were measured. */
 static size_t fill_rows(const struct request *request, const struct measured *measured,
 			struct row *rows)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which candidate is better. */
+/* Compares candidates. */
 #include "cli/try/try.h"
 
 #include "cli/common/options.h"
@@ -13,9 +13,8 @@ bool is_ranked(const struct candidate *candidate)
 }
 
 /*
- * Both were run once in each round, one after the other, so that the ratios of rounds
- * know nothing of what changed between rounds. Runs stand in the order of rounds as
- * long as there is no trouble, and who is dropped does not come back.
+ * Pairs the runs of each round, so that changes between rounds cancel. Runs are in the
+ * order of rounds as long as none fails, and a dropped candidate does not return.
  */
 struct interval times_of(const struct trial *trial, const struct candidate *a,
 			 const struct candidate *b)
@@ -34,7 +33,7 @@ struct interval times_of(const struct trial *trial, const struct candidate *a,
 	return times;
 }
 
-/* -1 if it is below 1, 1 if above, 0 if that cannot be told. */
+/* -1 if the interval is below 1, 1 if above, 0 if it contains 1. */
 static int sign_of(struct interval times)
 {
 	if (times.high < 1 - LEAST_DIFFERENCE)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first look: one run under statistics. It tells how long threads waited for
- * locks; a better lock can spare that, and no more.
+ * The first sample: one run with statistics. It shows how long threads waited for locks,
+ * which bounds what a better lock can save.
  */
 #define _GNU_SOURCE
 #include "cli/try/try.h"
@@ -16,19 +16,19 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A look takes as many seconds as this, if a run is short enough for that; and no more
- * than half of the budget. */
+/* The sample takes this many seconds, if a run is short enough, and no more than half of
+ * the budget. */
 static const double look_s = 12;
 enum { GLIBC_MOST = 4 };
 
-/* What taking a lock that is free costs more under one lock than under another, at
- * most: it includes that another CPU had it last. */
+/* An upper bound of the difference between locks for an uncontended acquisition,
+ * including a line that another CPU has. */
 static const double operation_s = 50e-9;
 
-/* Noise as large as this is no reason to stop. */
+/* Noise up to this share is no reason to stop. */
 static const double most_visible = 0.10;
 
-/* What a process says of itself. */
+/* The statistics of a process. */
 
 static void read_line(const char *line, struct counts *counts)
 {
@@ -55,7 +55,7 @@ static void read_line(const char *line, struct counts *counts)
 	}
 }
 
-/* Sums up what the interposer reports of each process. */
+/* Sums up the interposer's reports of all processes. */
 static void read_counts(int file, struct counts *counts)
 {
 	size_t size;
@@ -73,8 +73,8 @@ static void read_counts(int file, struct counts *counts)
 	unmap_file(text, size);
 }
 
-/* Read-write locks are pawl's in the look, unless the user has said whose they are:
- * only then do they count. */
+/* Read-write locks are pawl's in this run, unless the user chose: only then are they
+ * counted. */
 static void look_under(struct look *look, struct candidate *candidate)
 {
 	char path[64], name[80];
@@ -96,7 +96,7 @@ static void look_under(struct look *look, struct candidate *candidate)
 	close(counts);
 }
 
-/* Runs of glibc, which show what noise there is: as many as fit. */
+/* Runs under glibc, to estimate the noise: as many as fit. */
 static void look_at_glibc(struct candidate *glibc, double began, double budget)
 {
 	double run_s = glibc->run_s, all_s = fmin(look_s, budget / 2);
@@ -114,19 +114,19 @@ static void look_at_glibc(struct candidate *glibc, double began, double budget)
 	}
 }
 
-/* What noise allows to be seen, and whether the look was faster than glibc. */
+/* The smallest visible difference, and whether the run was faster than glibc. */
 static void judge_noise(struct look *look, const struct candidate *glibc)
 {
 	double least = glibc->warm_up[WALL], most = least;
 	size_t i;
 
-	if (glibc->runs > 1) /* else the warm-up must do */
+	if (glibc->runs > 1) /* else only the warm-up is there */
 		least = most = glibc->samples[WALL][0];
 	for (i = 0; i < glibc->runs; i++) {
 		least = fmin(least, glibc->samples[WALL][i]);
 		most = fmax(most, glibc->samples[WALL][i]);
 	}
-	/* The interval of a median is about half as wide as what a few runs span. */
+	/* The interval of a median is about half as wide as the range of a few runs. */
 	look->visible = fmin(fmax((most - least) / least / 2, LEAST_DIFFERENCE),
 			     most_visible);
 	look->was_faster = look->wall_s <
@@ -141,7 +141,7 @@ static void judge_look(struct trial *trial)
 	double taking = operation_s * (counts->acquisitions + counts->rwlocks);
 	bool waited = counts->contended + counts->rwlocks_contended > 0 ||
 		      counts->after_signal_s > 0;
-	/* Seldom waits may make all of a tail, such as a metric may be. */
+	/* Rare waits may dominate a tail latency, which a metric may be. */
 	bool is_tail = trial->deciding == METRIC && !trial->more_is_better;
 
 	look->wall_share = lost / look->wall_s;
@@ -153,8 +153,8 @@ static void judge_look(struct trial *trial)
 					 !look->was_faster && !(is_tail && waited)));
 }
 
-/* Another candidate for a program that has read-write locks, of which nobody has said
- * whose they are to be. */
+/* Adds a candidate with pawl's read-write locks, if the program uses such locks and the
+ * user did not choose. */
 static void add_rwlock(struct trial *trial)
 {
 	static char name[64];
@@ -180,7 +180,7 @@ void take_look(struct trial *trial)
 		return;
 	look_under(&trial->look, &glibc[1]);
 	if (trial->look.lock == NULL)
-		return; /* in trouble, which another lock may not be */
+		return; /* it failed, which another lock may not */
 	if (!trial->look.counts.any)
 		warn("'%s' did not say at its end that it used %s: if it starts a "
 		     "program "
@@ -193,6 +193,6 @@ void take_look(struct trial *trial)
 		return;
 	judge_look(trial);
 	if (trial->request->runs > 0)
-		trial->look.ends_it = false; /* they are asked for */
+		trial->look.ends_it = false; /* the user asked for runs */
 	add_rwlock(trial);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rounds. Each runs glibc and every candidate that is left once, in an order of
- * its own, so that whatever else the machine does falls on all of them alike.
+ * The rounds. Each runs glibc and every remaining candidate once, in random order, so
+ * that disturbances affect all of them alike.
  *
- * After some of the rounds candidates are dropped that cannot win. Each of these
- * inspections is one more chance to be misled: so there are five at most, and each
- * asks for 99 % confidence, which leaves 95 % in all.
+ * After some of the rounds candidates that cannot win are dropped. Each of these
+ * inspections is another chance of an error: so there are at most five, and each requires
+ * 99 % confidence, which leaves 95 % in total.
  */
 #include "cli/try/try.h"
 
@@ -37,7 +37,7 @@ static size_t count_running(const struct trial *trial)
 	return n;
 }
 
-/* Seconds that a run of each takes. */
+/* Seconds for a run of each. */
 static double round_s(const struct trial *trial)
 {
 	double sum = trial->candidates[0].run_s;
@@ -79,7 +79,7 @@ static void run_round(struct trial *trial, size_t *order, uint64_t *random)
 	}
 }
 
-/* Drops who cannot win. */
+/* Drops candidates that cannot win. */
 static void drop(struct trial *trial)
 {
 	const struct candidate *glibc = trial->candidates, *best;
@@ -104,7 +104,7 @@ static void drop(struct trial *trial)
 	}
 }
 
-/* Whether more rounds would change nothing that is said at the end. */
+/* Whether more rounds would not change the verdict. */
 static bool is_decided(const struct trial *trial)
 {
 	const struct candidate *best = find_best(trial);
@@ -133,7 +133,7 @@ static bool is_inspection(int rounds)
 	return false;
 }
 
-/* `rounds` of them; or, with a deadline, until it is decided or the time is over. */
+/* Runs `rounds` rounds; or, with a deadline, until it is decided or the time is over. */
 static void race(struct trial *trial, int rounds, double deadline)
 {
 	size_t order[LOCKS_MAX + 2], i;
@@ -165,7 +165,7 @@ static void race(struct trial *trial, int rounds, double deadline)
 	end_progress();
 }
 
-/* What decides, of the warm-up: more is worse. */
+/* The deciding figure of the warm-up, so that more is worse. */
 static double first_impression(const struct trial *trial, const struct candidate *c)
 {
 	double figure = c->warm_up[trial->deciding];
@@ -173,7 +173,7 @@ static double first_impression(const struct trial *trial, const struct candidate
 	return trial->more_is_better ? -figure : figure;
 }
 
-/* Drops the least promising, as there is no time for all: until so many are left. */
+/* Drops the least promising until `left` remain, because there is no time for all. */
 static void thin_out(struct trial *trial, size_t left)
 {
 	while (count_running(trial) > left) {
@@ -192,7 +192,7 @@ static void thin_out(struct trial *trial, size_t left)
 	}
 }
 
-/* Once each, which does not count. If there is but one, it had its look. */
+/* One run each, which does not count. A single candidate was already run. */
 static void warm_up(struct trial *trial)
 {
 	size_t i, running = count_running(trial);
@@ -206,7 +206,8 @@ static void warm_up(struct trial *trial)
 	}
 }
 
-/* So many candidates as can be run often enough; how often, if that is not often. */
+/* Reduces the candidates to those that can be run often enough; returns how often, if
+ * that is less. */
 static int fit(struct trial *trial, double left)
 {
 	size_t n = count_running(trial);
@@ -222,7 +223,7 @@ static int fit(struct trial *trial, double left)
 	return (int)(left / round_s(trial));
 }
 
-/* If there is no time even to warm up all of them, the first one must do. */
+/* If there is no time to warm up all candidates, uses the first sample instead. */
 static void spare_warm_ups(struct trial *trial, double left)
 {
 	size_t i, runs = trial->count - 1 + 2 * RUNS_TO_RANK;
@@ -238,7 +239,7 @@ void run_race(struct trial *trial, double deadline)
 {
 	int rounds = trial->request->runs;
 
-	trial->candidates[0].runs = 0; /* those of the look are of no round */
+	trial->candidates[0].runs = 0; /* its runs so far belong to no round */
 	if (rounds == 0)
 		spare_warm_ups(trial, deadline - now());
 	warm_up(trial);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What pawl try says about its measurements. */
+/* Prints the results of pawl try. */
 #include "cli/try/try.h"
 
 #include "cli/common/options.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beyond this relative error a ranking says little. */
+/* With a larger relative error a ranking means little. */
 static const double widest_error = 0.10;
 
 /* The table. */
@@ -26,7 +26,7 @@ static void format_figure(const struct candidate *candidate, enum figure figure,
 	snprintf(cell, size, "%.*f ± %.*f", digits, value, digits, error);
 }
 
-/* As printf("%*s"), which counts bytes where the eye counts letters. */
+/* As printf("%*s"), which counts bytes instead of characters. */
 static void print_right(int width, const char *text)
 {
 	int letters = 0;
@@ -90,7 +90,7 @@ static void print_troubles(const struct trial *trial)
 			       trial->candidates[i].trouble);
 }
 
-/* The first look. */
+/* The first sample. */
 
 static void print_count(const char *what, double taken, double contended,
 			const char *lock)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One run of the user's program, and what is taken from it. */
+/* One run of the user's program, and its figures. */
 #define _GNU_SOURCE
 #include "cli/try/try.h"
 
@@ -17,12 +17,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What all runs share. */
+/* Shared by all runs. */
 static struct {
 	const struct request *request;
 	int null;	    /* /dev/null */
-	int reference;	    /* what the program printed under glibc, or -1 */
-	double reference_s; /* how long that took; 0: not known yet */
+	int reference;	    /* output of the program under glibc, or -1 */
+	double reference_s; /* its duration; 0: unknown */
 	bool is_interrupted;
 } all;
 
@@ -95,10 +95,10 @@ char **environment_for(const char *name, const char *stats)
 	return environment;
 }
 
-/* What a run printed. */
+/* Output of a run. */
 
-/* Finds the number that the metric's first group stands for, or all of its
- * match if there is no group; above 0, as ratios are made of it. */
+/* Finds the number in the first group of the metric, or in the whole match if there is no
+ * group; it must be above 0, because ratios are made of it. */
 static bool find_metric(const regex_t *regex, int file, double *value)
 {
 	size_t size, length;
@@ -120,7 +120,7 @@ static bool find_metric(const regex_t *regex, int file, double *value)
 	return end != number && *end == '\0' && isfinite(*value) && *value > 0;
 }
 
-/* Says in *trouble what came of the run, if it did not exit with 0. */
+/* Describes in *trouble how the run failed, if it did not exit with 0. */
 static void describe_end(const struct program_outcome *outcome, int errors, char *trouble,
 			 size_t room)
 {
@@ -144,8 +144,8 @@ static void describe_end(const struct program_outcome *outcome, int errors, char
 
 /* Running. */
 
-/* The file that pawl itself was given as standard input, from its start each
- * time; nothing, if that is no file. */
+/* The file that pawl got as standard input, from its start for each run; /dev/null if it
+ * is no file. */
 static int open_input(void)
 {
 	struct stat there;
@@ -156,8 +156,8 @@ static int open_input(void)
 	return file >= 0 ? file : dup(all.null);
 }
 
-/* Runs the program, or the server and its load. `outcome` is how the measured one of
- * them ended, `costs` what the one under the lock took. */
+/* Runs the program, or the server and its load. `outcome` is the end of the measured
+ * program, `costs` the resources of the one under the lock. */
 static void run_any(struct candidate *candidate, char **environment, int out, int err,
 		    struct program_outcome *outcome, struct program_outcome *costs)
 {
@@ -230,8 +230,8 @@ bool run_once(struct candidate *candidate, char **environment, double figures[FI
 	return !all.is_interrupted && *trouble == '\0';
 }
 
-/* Once more under glibc must give the same: what differs by itself says
- * nothing about a lock. */
+/* A second run under glibc must print the same: otherwise different output says nothing
+ * about a lock. */
 void warm_up_glibc(struct candidate *glibc)
 {
 	int i;

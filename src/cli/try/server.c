@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A server and its load: the server is started, and stopped when its load has run.
- * Nothing of either is left behind, whichever way it ends: what leaves its process
- * group is adopted by this process, and found among its children.
+ * A server and its load: the server is started, and stopped after its load has run. No
+ * process of either is left behind: those that leave the process group are reparented to
+ * this process and found among its children.
  */
 #define _GNU_SOURCE
 #include "cli/try/try.h"
@@ -24,25 +24,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const double look_every = 0.01; /* seconds between two looks */
-static const double settling = 0.5;    /* of a server that nobody says is ready when */
-static const double term_s = 5;	       /* for it to end by itself */
+static const double look_every = 0.01; /* seconds between two checks */
+static const double settling = 0.5;    /* without --ready: time to start */
+static const double term_s = 5;	       /* until SIGKILL */
 static const double term_interrupted_s = 1;
-static const double port_s = 10; /* for its port to be free again */
+static const double port_s = 10; /* until its port is free again */
 
-/* When the server is ready. */
+/* The condition for a ready server. */
 static struct {
-	const char *text; /* NULL: not said */
+	const char *text; /* NULL: not given */
 	int port;	  /* 0: a pattern */
 	regex_t pattern;
-	double limit; /* seconds */
+	double limit; /* in seconds */
 } ready;
 
-/* A server that runs. */
+/* A running server. */
 struct server {
 	struct held_signals signals;
 	pid_t group;
-	int said; /* what it printed */
+	int said; /* its output */
 	bool has_ended, is_interrupted;
 	struct program_outcome outcome;
 	char *trouble;
@@ -79,7 +79,7 @@ static bool port_answers(void)
 	return answers;
 }
 
-/* As a server sees it that does not mind connections which have just been closed. */
+/* As for a server that sets SO_REUSEADDR: connections in TIME_WAIT do not count. */
 static bool port_is_free(void)
 {
 	struct sockaddr_in address = loopback();
@@ -105,7 +105,7 @@ void check_ready(const char *text, double limit)
 
 	ready.text = text;
 	ready.limit = limit;
-	/* Who lost its parent is ours, to be found at the end. */
+	/* Orphans of the server are reparented to us, and found at the end. */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L) != 0)
 		give_up("cannot become the parent of what a server leaves behind: %s",
 			strerror(errno));
@@ -136,7 +136,7 @@ static double seconds(struct timeval t)
 	return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
 }
 
-/* Takes note of those of the server's processes that have ended; false if all have. */
+/* Reaps the server's processes that have ended; false if all have. */
 static bool reap(struct server *server)
 {
 	struct rusage usage;
@@ -159,8 +159,7 @@ static bool reap(struct server *server)
 	return pid == 0 || kill(-server->group, 0) == 0;
 }
 
-/* Waits for whatever comes next, until `until` (0: forever); true if that is the
- * time. */
+/* Waits for the next event, until `until` (0: forever); true after the timeout. */
 static bool pause_until(struct server *server, double until)
 {
 	int signal_number = await_signal(&server->signals, until);
@@ -170,7 +169,7 @@ static bool pause_until(struct server *server, double until)
 	return signal_number == 0;
 }
 
-/* Ends children of ours that nobody waits for any more: daemons, and theirs. */
+/* Kills remaining children: daemons, and their children. */
 static void end_orphans(void)
 {
 	char path[64], list[4096], *rest, *word;
@@ -210,9 +209,9 @@ static void stop(struct server *server)
 	end_orphans();
 }
 
-/* Trouble. */
+/* Failures. */
 
-/* "the server WHEN: exit status 3: "its last words"" */
+/* "the server WHEN: exit status 3: "its last line"" */
 static void describe_server(struct server *server, const char *when)
 {
 	const struct program_outcome *outcome = &server->outcome;
@@ -248,7 +247,7 @@ static bool is_ready(const struct server *server, double began)
 	return ready.port != 0 ? port_answers() : has_printed_it(server);
 }
 
-/* False if it will not be, or we were interrupted. */
+/* False if the server failed, or we were interrupted. */
 static bool await_ready(struct server *server)
 {
 	double began = now();
@@ -317,12 +316,12 @@ static void run_load(const struct server_run *run, struct server *server,
 		if (server->has_ended && *server->trouble == '\0')
 			describe_server(server, "ended during the load");
 	}
-	kill(-child, SIGKILL); /* what it left */
+	kill(-child, SIGKILL); /* the rest of its group */
 	if (is_late)
 		outcome->end = ENDED_TOO_SLOW;
 }
 
-/* The next server needs it. */
+/* The next server needs the port. */
 static void await_port(struct server *server)
 {
 	double until = now() + port_s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pawl try: its options, and the order of things. */
+/* pawl try: its options and the sequence of steps. */
 #define _GNU_SOURCE
 #include "cli/try/try.h"
 
@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One lock of each kind that sleeps, as a program may have more threads than
- * there are CPUs, and that any thread may unlock, as some programs do: barging
- * with a bound, barging without, a queue, a queue without nodes. */
+/* One lock of each kind that parks, because a program may have more threads than CPUs,
+ * and that any thread may unlock, because some programs do: bounded barging, unbounded
+ * barging, a queue, a queue without nodes. */
 static const char default_locks[] = "mutex,ttas+park,mcs+park,hapax+park";
 
 static const double default_budget = 60; /* seconds */
@@ -45,7 +45,7 @@ static void forget_locks(struct request *request)
 
 static void parse_locks(const char *option, const char *text, void *into)
 {
-	forget_locks(into); /* of two options the last one counts */
+	forget_locks(into); /* the last of several options counts */
 	each_item(option, text, add_lock, into);
 }
 
@@ -82,7 +82,7 @@ static void parse_budget(const char *option, const char *text, void *into)
 
 	if (strcmp(end, "m") == 0)
 		value *= 60;
-	/* Written so that it refuses NaN, too. */
+	/* Negated, so that it refuses NaN, too. */
 	if (end == text ||
 	    (*end != '\0' && strcmp(end, "s") != 0 && strcmp(end, "m") != 0) ||
 	    !(value > 0 && value <= longest))
@@ -92,7 +92,7 @@ static void parse_budget(const char *option, const char *text, void *into)
 	*(double *)into = value;
 }
 
-/* One candidate more than there are may be added later. */
+/* With room for one more candidate, which may be added later. */
 static struct trial make_trial(const struct request *request)
 {
 	struct trial trial = {
@@ -134,7 +134,7 @@ static void free_trial(struct trial *trial)
 	free(trial->candidates);
 }
 
-/* 0, or 1 if the program misbehaved under some lock. */
+/* 0, or 1 if the program failed under some lock. */
 static int status_of(const struct trial *trial)
 {
 	size_t i;
@@ -172,7 +172,7 @@ static int run(const struct request *request, json_t *context)
 	return status;
 }
 
-/* The plain runs must be plain. */
+/* The runs under glibc must not have an interposer. */
 static void refuse_an_interposer(void)
 {
 	const char *preloaded = getenv("LD_PRELOAD");
@@ -182,7 +182,7 @@ static void refuse_an_interposer(void)
 		       "run under glibc; unset it");
 }
 
-/* What goes together. */
+/* Checks combinations of options. */
 static void check_request(struct request *request, char **words, bool has_program)
 {
 	if (request->server != NULL && has_program)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What came out: the last sentence of pawl try, and its JSON. */
+/* The verdict: the last sentence of pawl try, and its JSON. */
 #define _GNU_SOURCE /* open_memstream */
 #include "cli/try/try.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Intervals wider than this, to either side, say little. */
+/* Wider intervals, to either side, mean little. */
 static const double widest_error = 0.10;
 
 const struct figure_text figure_texts[FIGURES] = {
@@ -67,7 +67,7 @@ enum verdict find_verdict(const struct trial *trial)
 
 /* The sentence. */
 
-/* Writes the names of those for which `is_meant` holds, as "a, b and c". */
+/* Writes the names of the candidates for which `is_meant` holds, as "a, b and c". */
 static void write_names(FILE *out, const struct trial *trial,
 			bool (*is_meant)(const struct trial *, const struct candidate *))
 {
@@ -115,7 +115,7 @@ static bool are_any(const struct trial *trial,
 	return false;
 }
 
-/* As a shell reads it back. */
+/* Quotes a word for a shell. */
 static void write_word(FILE *out, const char *word)
 {
 	const char *plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -134,8 +134,7 @@ static void write_word(FILE *out, const char *word)
 	fputc('\'', out);
 }
 
-/* What `pawl run` needs to be told, so that the program's read-write locks are whose they
- * were. */
+/* The option of `pawl run` that gives the program the same read-write locks. */
 static const char *rwlock_option(const struct trial *trial, const struct candidate *best)
 {
 	if (has_rwlock(best->name))
@@ -152,7 +151,7 @@ static void write_command(FILE *out, const struct trial *trial,
 
 	fprintf(out, "pawl run --lock %s%s --", lock_of(best->name),
 		rwlock_option(trial, best));
-	if (trial->request->server != NULL) /* which a shell is to read */
+	if (trial->request->server != NULL) /* a shell command */
 		fprintf(out, " %s", trial->request->server);
 	else
 		for (word = trial->request->program; *word != NULL; word++) {
@@ -161,7 +160,7 @@ static void write_command(FILE *out, const struct trial *trial,
 		}
 }
 
-/* In percent of glibc's figure, downwards if that is the way. */
+/* Change in percent of glibc's figure. */
 struct gain {
 	double percent, low, high;
 	bool is_more;
@@ -171,7 +170,7 @@ struct gain {
 static struct gain find_gain(const struct trial *trial, const struct candidate *best)
 {
 	struct interval times = times_of(trial, best, trial->candidates);
-	/* Five inspections at 99 % are one at 95 %. */
+	/* Five inspections at 99 % make one at 95 %. */
 	double confidence = trial->confidence > 0.95 ? 0.95 : times.confidence;
 	struct gain gain = {.is_more = times.median > 1,
 			    .confidence = (int)(100 * confidence)};
@@ -220,7 +219,7 @@ static void write_percent(FILE *out, double share)
 	fprintf(out, "%.*f %%", percent >= 10 ? 0 : percent >= 1 ? 1 : 2, percent);
 }
 
-/* A budget that is enough, in whole minutes or in tens of seconds. */
+/* A sufficient budget, in whole minutes or tens of seconds. */
 static void write_budget(FILE *out, double seconds)
 {
 	if (seconds > 120)
