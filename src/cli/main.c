@@ -13,16 +13,16 @@ static const struct command {
 } commands[] = {
 	{"list", "the locks and their properties", list_main},
 	{"bench", "compare locks on this machine", bench_main},
-	{"run", "run a program with other locks under its mutexes", run_main},
+	{"run", "run a program with pawl's locks under its mutexes", run_main},
 #ifdef PAWL_PROFILE
-	{"profile", "which locks a program waits for, and who makes it wait",
+	{"profile", "contended locks of a program, their waiters and holders",
 	 profile_main},
-	{"top", "the same, once a second while it runs", top_main},
+	{"top", "the same, once a second while the program runs", top_main},
 #endif
-	{"report", "a page from what bench, sim, try and profile measured", report_main},
-	{"try", "find the best lock for a program of yours", try_main},
+	{"report", "a page from results of bench, sim, try and profile", report_main},
+	{"try", "find the best lock for your program", try_main},
 #ifdef PAWL_SIM
-	{"check", "prove locks right, on every execution of a few threads", check_main},
+	{"check", "check locks on every execution of a few threads", check_main},
 	{"sim", "compare locks on simulated machines", sim_main},
 #endif
 };
@@ -48,7 +48,7 @@ static void print_help(void)
 {
 	size_t i;
 
-	printf("pawl - compact, scalable locks: what there is, and how it performs\n"
+	printf("pawl - compact, scalable locks\n"
 	       "\n"
 	       "Usage: pawl COMMAND [OPTION...]\n"
 	       "\n"

@@ -60,7 +60,7 @@ class Baselines(CommandTest):
         self.bench("--save", "first")
         self.spoil("first", 1e6, {"date": "2001-02-03T04:05:06Z"})
         done = self.bench("--save", "first", "--against", "first", status=1)
-        self.assertIn("baseline 'first' saved, in place of that of 2001-02-03T04:05:06Z\n",
+        self.assertIn("baseline 'first' saved, replacing that of 2001-02-03T04:05:06Z\n",
                       done.stderr)
         self.assertIn("2 worse", done.stdout)  # than what was there before
         self.assertEqual(os.listdir(self.path("data/pawl/baselines")), ["first.json"])
@@ -69,12 +69,12 @@ class Baselines(CommandTest):
         self.bench("--save", "first")
         self.spoil("first", 1e6, {"cpu": "Abacus"})
         done = self.bench("--against", "first", "--seconds", "0.06", "--runs", "7", status=1)
-        self.assertIn("with another setting: --seconds 0.05, where this run has 0.06", done.stderr)
-        self.assertIn("with another setting: --runs 6, where this run has 7", done.stderr)
+        self.assertIn("with another setting: --seconds 0.05 instead of 0.06", done.stderr)
+        self.assertIn("with another setting: --runs 6 instead of 7", done.stderr)
         self.assertIn("different machines (cpu)", done.stderr)
         done = self.bench("--against", "first", "--locks", "ticket,mcs", status=1)
-        self.assertIn("not compared: 1 results that only 'baseline first' has, and 1 that only "
-                      "'this run' has", done.stderr)
+        self.assertIn("not compared: 1 results only in 'baseline first', and 1 only in "
+                      "'this run'", done.stderr)
         done = self.bench("--against", "first", "--cs", "9", status=2)
         self.assertIn("'baseline first' and 'this run' have no result in common", done.stderr)
 
@@ -89,8 +89,8 @@ class Baselines(CommandTest):
 
     def test_names(self):
         for name in ("../x", "a/b", ".x", "-x", "_x", "a b", "x" * 65, "\u00fc"):
-            self.assert_refused([*BENCH, f"--save={name}"], "no name for a baseline", env=self.env)
-            self.assert_refused([*BENCH, f"--against={name}"], "no name for a baseline",
+            self.assert_refused([*BENCH, f"--save={name}"], "not a valid name for a baseline", env=self.env)
+            self.assert_refused([*BENCH, f"--against={name}"], "not a valid name for a baseline",
                                 env=self.env)
         self.assert_refused([*BENCH, "--save", "help"], "another name", env=self.env)
         self.bench("--save", "first")

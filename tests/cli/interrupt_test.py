@@ -32,7 +32,7 @@ class Interrupts(CommandTest):
                 out, err, root = self.interrupt(["check", "--full", "lease", "--jobs", jobs],
                                                 "out", "passed\n")
                 verdicts = [result["verdict"] for result in root["results"]]
-                self.assertRegex(err, rf"interrupted; of \d+ cases, {len(verdicts)} were begun")
+                self.assertRegex(err, rf"interrupted; of \d+ cases, {len(verdicts)} were started")
                 self.assertEqual(out.count("limit reached: stopped after"),
                                  verdicts.count("limit reached"))
                 self.assertGreaterEqual(verdicts.count("limit reached"), 1)
@@ -44,7 +44,7 @@ class Interrupts(CommandTest):
     def test_check_by_executions_stops_too(self):
         _, err, root = self.interrupt(["check", "--scenario", "sections", "--threads", "5",
                                        "--episodes", "4", "ticket"], "err", "runs,")
-        self.assertIn("interrupted; of 1 cases, 1 were begun", err)
+        self.assertIn("interrupted; of 1 cases, 1 were started", err)
         self.assertEqual([r["verdict"] for r in root["results"]], ["limit reached"])
 
     def test_sim_reports_whole_runs(self):

@@ -178,7 +178,7 @@ class InChromium(ReportTest):
         self.assertTrue(said[1].startswith("mutex, the default, is 2.00 times as good as pthread "
                                            "(glibc) in the median row, from 2.00 ("), said[1])
         self.assertTrue(said[2].startswith("Each cell is the median of 7 runs in an interval that "
-                                           "holds the true one with 98.4"), said[2])
+                                           "contains the true one with 98.4"), said[2])
 
     def tip(self):
         return self.browser.ask("return document.getElementById('tip').textContent")

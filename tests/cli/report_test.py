@@ -38,7 +38,7 @@ class Refusals(ReportTest):
         self.write("r.json", '{"schema": 2, "tool": "bench", "results": []}')
         self.assert_refused(["report", "r.json"], "this version of pawl")
         self.write("r.json", '{"schema": 1, "results": [{"verdict": "passed"}]}')
-        self.assert_refused(["report", "r.json"], "nothing in it to show")
+        self.assert_refused(["report", "r.json"], "nothing to show")
 
     def test_what_does_not_fit_the_schema(self):
         """In one line that says where and why."""
@@ -51,14 +51,14 @@ class Refusals(ReportTest):
                          (dict(good, samples=[]), "results[1].samples is empty"),
                          (dict(good, samples=[1, "2"]), "results[1].samples[1] is not a number"),
                          (dict(good, figures={"a": "b"}), "results[1].figures.a is not a number"),
-                         (dict(good, better="most"), "results[1].better is none of the values"),
+                         (dict(good, better="most"), "results[1].better is not one of the allowed values"),
                          (dict(good, seconds=0), "results[1].seconds is not more than 0"),
                          (dict(good, lock=""), "results[1].lock is too short"),
                          (dict(good, spreads={"figures": {"a\n": {}}}),
                           'results[1].spreads.figures.a? has no "low"')):
             self.file([result("mcs", 1, 1e6), bad])
-            self.assert_refused(["report", "r.json"], f"'r.json' is not as 'pawl bench --json' writes "
-                                f"it: {why}", "write it anew")
+            self.assert_refused(["report", "r.json"], f"'r.json' does not match the schema of "
+                                f"'pawl bench --json': {why}", "write it again")
         self.file([])
         self.assert_refused(["report", "r.json"], "results is empty")
         for tool, command in (("sim", "sim"), ("profile", "profile"),
@@ -68,7 +68,7 @@ class Refusals(ReportTest):
 
     def test_results_of_one_kind_are_there_once(self):
         self.file([result("tas", 1, 1e6), result("tas", 1, 2e6)])
-        self.assert_refused(["report", "r.json"], "'r.json': result 2 is of the same lock")
+        self.assert_refused(["report", "r.json"], "'r.json': result 2 has the same lock")
 
     def test_page_that_cannot_be_written(self):
         self.file([result("tas", 1, 1e6)])
@@ -88,7 +88,7 @@ class Papers(ReportTest):
                                          "context": {"version": "1", "runs": 1, "episodes": 1},
                                          "claims": [claim, failing, dict(claim, simulated=-1)]}))
         page = self.page("r.json")
-        self.assertIn("<b>2 of 3</b> claims hold in simulation, 67&nbsp;%", page)
+        self.assertIn("<b>2 of 3</b> hold in simulation, 67&nbsp;%", page)
         self.assertIn("<td>A &lt;fast&gt; lock", page)
         self.assertIn(">no: the store buffer", page)
         self.assertEqual(page.count("<use href="), 3)
@@ -180,7 +180,7 @@ class Pages(ReportTest):
             self.page(self.file(both, tool="try", context=dict(CONTEXT, command=command)))
         for command in ([1], ["--", 1], [None, "--", "pigz"], "pigz", {}):
             self.file(both, tool="try", context=dict(CONTEXT, command=command))
-            self.assert_refused(["report", "r.json"], "is not as 'pawl try --json' writes it")
+            self.assert_refused(["report", "r.json"], "does not match the schema of 'pawl try --json'")
 
     def test_who_is_in_trouble_is_no_tie(self):
         """Though it was measured before: it is first in nothing, and worse than it was."""
@@ -194,7 +194,7 @@ class Pages(ReportTest):
         self.assert_in("<p><b>mutex</b> is first, 2.00", page)
         self.file(good, "good.json", **more)
         for files, status, words in ((("good.json", "r.json"), 1, "tas: exit status 3"),
-                                     (("r.json", "good.json"), 0, "tas: no more trouble")):
+                                     (("r.json", "good.json"), 0, "tas: no failure any more")):
             done = self.run_pawl("report", "--diff", *files)
             self.assertEqual(done.returncode, status)
             self.assertIn(words, done.stdout)
@@ -261,13 +261,13 @@ class Differences(ReportTest):
     def test_nothing_changed_within_noise(self):
         done = self.diff([result("tas", 1, 1e6)], [result("tas", 1, 1.05e6)])
         self.assertEqual((done.returncode, done.stdout),
-                         (0, "nothing changed beyond noise, of 1 figures\n"))
+                         (0, "no change beyond noise, of 1 figures\n"))
 
     def test_tiny_changes_are_none_however_sure(self):
         done = self.diff([result("tas", 1, 1e6, samples=[1e6] * 7)],
                          [result("tas", 1, 1e6, samples=[0.99e6] * 7)])
         self.assertEqual(done.returncode, 0)
-        self.assertIn("nothing changed", done.stdout)
+        self.assertIn("no change", done.stdout)
 
     def test_few_runs_are_not_judged(self):
         done = self.diff([result("tas", 1, 1e6, samples=[1e6] * 3)],
@@ -297,14 +297,14 @@ class Differences(ReportTest):
         old = self.with_figures(100, 50, 4)
         for new, status, words in (
                 (self.with_figures(120, 50, 4), 1,
-                 "worse: mutex, 1 step in, none out, 1 thread, tas: CPU time an operation from "
+                 "worse: mutex, 1 step in, none out, 1 thread, tas: CPU time per operation from "
                  "100 ns to 120 ns, 1.20 (1.13 to 1.27) times\n1 worse, 0 better, 3 unchanged"),
                 (self.with_figures(80, 50, 4), 0, "better: "),
                 (self.with_figures(100, 40, 4), 1, "tas: Hits from 50 % to 40 %"),
                 (self.with_figures(100, 60, 4), 0, "tas: Hits from 50 % to 60 %"),
                 (self.with_figures(100, 50, 8), 0, "changed: mutex, 1 step in, none out, 1 thread, "
                  "tas: Copies from 4 to 8"),
-                (self.with_figures(100, 50, 4), 0, "nothing changed beyond noise, of 4 figures")):
+                (self.with_figures(100, 50, 4), 0, "no change beyond noise, of 4 figures")):
             done = self.diff(old, new)
             self.assertEqual(done.returncode, status, done.stdout)
             self.assertIn(words, done.stdout)
@@ -312,7 +312,7 @@ class Differences(ReportTest):
 
     def test_small_differences_of_small_figures_are_none(self):
         done = self.diff(self.with_figures(2, 50, 4), self.with_figures(2.5, 50, 4))
-        self.assertIn("nothing changed", done.stdout)
+        self.assertIn("no change", done.stdout)
 
     def test_figures_without_spread_are_not_judged(self):
         old, new = self.with_figures(100, 50, 4), self.with_figures(200, 50, 4)
@@ -336,7 +336,7 @@ class Differences(ReportTest):
                          [result("tas", 1, 1e6), result("tas", 2, 1e6), result("clh", 1, 1e6)],
                          cpu="another")
         self.assertEqual(done.returncode, 0)
-        self.assertIn("1 results that only 'old.json' has, and 2 that only 'new.json'",
+        self.assertIn("1 results only in 'old.json', and 2 only in 'new.json'",
                       done.stderr)
         self.assertIn("different machines", done.stderr)
 

@@ -125,7 +125,7 @@ class Schemas(command.CommandTest):
                 self.write("r.json", json.dumps(spoilt))
                 done = self.run_pawl("report", "r.json", "-o", "r.html")
                 fits = validator(tool).is_valid(spoilt)
-                says = "is not as 'pawl" in done.stderr
+                says = "does not match the schema of 'pawl" in done.stderr
                 self.assertEqual(fits, not says, f"{tool}, {path}: {done.stderr}")
                 self.assertEqual(done.stderr.count("\n"), int(says or done.returncode == 2))
                 refused += says

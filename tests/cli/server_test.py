@@ -150,7 +150,7 @@ class Servers(CommandTest):
             other.listen(1)
             port = str(other.getsockname()[1])
             self.assert_refused(["try", "--server", "x", "--load", "y", "--ready", port],
-                                f"port {port} is in use already")
+                                f"port {port} is already in use")
 
     def interrupt(self, loads, how):
         self.write("loads", "")

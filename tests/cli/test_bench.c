@@ -116,7 +116,7 @@ static void remedy_fits_what_disturbs_most(void **state)
 
 	(void)state;
 	assert_remedy((struct noise){.load_before = 1.5, .ticks = stolen},
-		      "stop what else");
+		      "stop other programs");
 	assert_remedy((struct noise){.ticks = stolen, .governor = "powersave"},
 		      "virtual machines");
 	assert_remedy((struct noise){.governor = "powersave"}, "cpupower");

@@ -48,10 +48,10 @@ static void unknown_lock_names_the_nearest(void **state)
 static void lock_of_another_command_is_refused_by_what_takes_it(void **state)
 {
 	(void)state;
-	assert_refused("run --lock pthread true", "'pthread'", "only 'pawl bench' takes");
+	assert_refused("run --lock pthread true", "'pthread'", "for 'pawl bench' only");
 #ifdef PAWL_SIM
-	assert_refused("bench --locks cond", "'cond' is no lock",
-		       "only 'pawl check' takes");
+	assert_refused("bench --locks cond", "'cond' is not a lock",
+		       "for 'pawl check' only");
 #endif
 }
 

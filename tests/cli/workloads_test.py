@@ -232,10 +232,10 @@ class WorkloadsTest(command.CommandTest):
 
     def test_preset_mutex_refuses_what_it_does_not_compare(self):
         self.assert_refused(["bench", "--preset", "mutex", "--workload", "queue"],
-                            "leave out --workload")
+                            "remove --workload")
         self.assert_refused(["bench", "--preset", "mutex", "--locks", "mutex"],
                             "name two or more")
-        self.assert_refused(["bench", "--preset", "mutx"], "'mutx'", "oversubscribe, mutex")
+        self.assert_refused(["bench", "--preset", "mutx"], "'mutx'", "oversubscribe or mutex")
         plan = self.succeed("bench", "--preset", "mutex", "--cs", "7", "--dry-run").stdout
         self.assertEqual(re.findall(r"cs (\d+), ncs (\d+)", plan),
                          [("7", "0"), ("7", "250"), ("7", "2500")])

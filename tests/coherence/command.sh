@@ -82,8 +82,8 @@ refused()
 refused "list-machines" --machine cray
 refused "at most 72" --threads 73
 refused "did you mean 'ticket'" --locks tiket
-refused "leave out the '+park'" --locks ticket+park
-refused "only 'pawl bench' takes" --locks pthread
+refused "remove the '+park'" --locks ticket+park
+refused "for 'pawl bench' only" --locks pthread
 refused "did you mean 'altra-128'" --machine altra
 refused "did you mean 'moderate'" --preset moderat
 refused "did you mean '--threads'" --thread 4

@@ -20,7 +20,7 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.realpath(os.path.join(HERE, "../.."))
 BUILD = os.path.join(HERE, "build.sh")
 ROW = re.compile(r"^(\S+) +(\S+) +(\d+) +(\d+) +\w+ +\d+ +[\d.]+  (.+)$")
-ADMITTED = "as the registry says"
+ADMITTED = "as the registry declares"
 # Most mutants fail in some of so many executions at random, within a hundredth of a second.
 AT_RANDOM = ["--random", "1000"]
 NOT_SEEN = "no failure seen"

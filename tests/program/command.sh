@@ -184,7 +184,7 @@ sed 's/HINT/nop/' assembly.c > hint.c
 sed 's/HINT/cpuid/' assembly.c > cpuid.c
 expect 0 --program hint.c
 expect 2 --program cpuid.c
-says err "cpuid.c:1: inline assembly 'cpuid' cannot be played"
+says err "cpuid.c:1: inline assembly 'cpuid' is not supported"
 cat > system.c << 'END'
 #include <unistd.h>
 int main(void) { return getpid() == 1; }

@@ -106,7 +106,7 @@ says out 'raise --limit'
 expect 0 twa --threads 4 --scenario neighbours
 says out '^twa  *neighbours  *4 .* passed$'
 expect 0 ticket --threads 4 --episodes 1
-says err "such as 'doorway' with 3 threads, are left out"
+says err "such as 'doorway' with 3 threads, are skipped"
 if grep -q doorway out; then
 	echo "--threads 4 runs a scenario with other threads"
 	failed=1
@@ -130,7 +130,7 @@ refuses "nowhere" ticket --json nowhere/result.json
 
 rm -f result.json
 refuses "unknown lock" nonsuch --json result.json
-refuses "only 'pawl bench' takes" pthread --json result.json
+refuses "for 'pawl bench' only" pthread --json result.json
 refuses "did you mean '--scenario'" ticket --scenari sections --json result.json
 if [ -e result.json ]; then
 	echo "a result file was left behind"

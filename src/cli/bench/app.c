@@ -54,8 +54,8 @@ static void make_scratch(void)
 	snprintf(scratch, sizeof(scratch), "%s/pawl-bench-XXXXXX",
 		 folder != NULL && *folder != '\0' ? folder : "/tmp");
 	if (mkdtemp(scratch) == NULL)
-		give_up("cannot make the folder '%s': %s; set TMPDIR to where you may "
-			"write",
+		give_up("cannot create the folder '%s': %s; set TMPDIR to a writable "
+			"directory",
 			scratch, strerror(errno));
 	atexit(remove_scratch);
 	survive_broken_pipes();
@@ -68,8 +68,9 @@ static void find_app(const char *app, char *path, size_t size)
 
 	snprintf(name, sizeof(name), "pawl-apps/%.*s", (int)strcspn(app, "-"), app);
 	if (!find_companion(name, path, size))
-		refuse("--app: '%s' was not built; install what it needs ('make deps') "
-		       "and build pawl again, without sanitizers, or name other apps",
+		refuse("--app: '%s' was not built; install its dependencies ('make "
+		       "deps') and build pawl again without sanitizers, or name other "
+		       "apps",
 		       app);
 }
 
@@ -97,7 +98,8 @@ static void complain(const char *app, const char *lock,
 	if (ended->end == ENDED_TOO_SLOW)
 		give_up("'%s' hangs under '%s'", app, lock);
 	if (ended->end == ENDED_BY_SIGNAL)
-		give_up("'%s' under '%s' was ended by signal %d", app, lock, ended->code);
+		give_up("'%s' under '%s' was killed by signal %d", app, lock,
+			ended->code);
 	give_up("'%s' under '%s' failed with status %d", app, lock, ended->code);
 }
 

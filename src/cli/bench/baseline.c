@@ -37,7 +37,7 @@ static char *folder(void)
 	else if (home != NULL && home[0] == '/')
 		length = asprintf(&path, "%s/.local/share/pawl/baselines", home);
 	else
-		refuse("there is no place for baselines: set HOME or XDG_DATA_HOME");
+		refuse("no directory for baselines; set HOME or XDG_DATA_HOME");
 	return or_give_up(path, length);
 }
 
@@ -59,8 +59,8 @@ static void make_folders(char *path)
 		mkdir(path, 0777); /* only the last directory's existence matters */
 	}
 	if ((mkdir(path, 0777) != 0 && errno != EEXIST) || access(path, W_OK | X_OK) != 0)
-		refuse("--save: cannot write to '%s': %s; set XDG_DATA_HOME to where you "
-		       "may",
+		refuse("--save: cannot write to '%s': %s; set XDG_DATA_HOME to a "
+		       "writable directory",
 		       path, strerror(errno));
 }
 
@@ -71,8 +71,9 @@ static void check_name(const char *option, const char *name)
 
 	if (name[strspn(name, good)] != '\0' || strspn(name, "._-") > 0 ||
 	    strlen(name) > NAME_MOST)
-		refuse("--%s: '%s' is no name for a baseline; use up to %d letters, "
-		       "digits, '-', '_' and '.', and begin with a letter or digit",
+		refuse("--%s: '%s' is not a valid name for a baseline; use up to %d "
+		       "letters, digits, '-', '_' and '.', and begin with a letter or "
+		       "digit",
 		       option, name, NAME_MOST);
 }
 
@@ -82,7 +83,7 @@ void check_baseline_to_save(const char *name)
 
 	check_name("save", name);
 	if (strcmp(name, "help") == 0)
-		refuse("--save: 'help' is what lists the baselines; take another name");
+		refuse("--save: 'help' lists the baselines; choose another name");
 	in = folder();
 	make_folders(in);
 	free(in);
@@ -157,7 +158,7 @@ void print_baselines(void)
 	char *in = folder();
 
 	if (count == 0)
-		printf("no baselines in %s; --save NAME makes one\n", in);
+		printf("no baselines in %s; --save NAME stores one\n", in);
 	for (i = 0; i < count; i++) {
 		json_t *context = read_context(entries[i]->d_name);
 		size_t j;
@@ -185,7 +186,7 @@ void check_baseline_to_compare(const char *name)
 	if (access(path, R_OK) != 0) {
 		asked_count = find_baselines(&asked);
 		refuse_name("baseline", name, nth_baseline,
-			    "'pawl bench --against help' lists them, --save makes one");
+			    "'pawl bench --against help' lists them, --save stores one");
 	}
 	free(path);
 }
@@ -218,7 +219,7 @@ void save_baseline(const char *name, const json_t *result)
 		give_up("cannot save the baseline '%s': %s", path, strerror(error));
 	}
 	if (before != NULL)
-		fprintf(stderr, "baseline '%s' saved, in place of that of %s\n", name,
+		fprintf(stderr, "baseline '%s' saved, replacing that of %s\n", name,
 			text(before, "date"));
 	else
 		fprintf(stderr, "baseline '%s' saved\n", name);
@@ -231,8 +232,8 @@ void save_baseline(const char *name, const json_t *result)
 static void warn_of_setting(const char *name, const char *option, double old, double new)
 {
 	if (old != new)
-		warn("baseline '%s' was measured with another setting: --%s %g, where "
-		     "this run has %g; repeat it with that to compare",
+		warn("baseline '%s' was measured with another setting: --%s %g instead "
+		     "of %g; repeat it with that to compare",
 		     name, option, old, new);
 }
 
@@ -266,7 +267,7 @@ int compare_with_baseline(const char *name, const json_t *result)
 	or_give_up(said, asprintf(&said, "baseline %s", name));
 	snprintf(new_path, sizeof(new_path), "/proc/self/fd/%d", file);
 	if (!write_json(new_path, result))
-		give_up("cannot keep the result to compare it: %s", strerror(errno));
+		give_up("cannot store the result to compare it: %s", strerror(errno));
 	if (old != NULL)
 		warn_of_settings(name, old, result);
 	printf("\nSince baseline '%s':\n", name);

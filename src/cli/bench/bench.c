@@ -35,7 +35,7 @@ static void parse_preset(const char *option, const char *text, void *into)
 	else if (strcmp(text, "mutex") == 0)
 		*preset = PRESET_MUTEX;
 	else
-		refuse("--%s: there is no preset '%s'; there are: oversubscribe, mutex",
+		refuse("--%s: there is no preset '%s'; use oversubscribe or mutex",
 		       option, text);
 }
 
@@ -55,7 +55,7 @@ static int finish(const struct bench_request *request, json_t *result)
 	int status = 0;
 
 	if (was_interrupted() && (request->save != NULL || request->against != NULL))
-		warn("interrupted: nothing is saved or compared");
+		warn("interrupted: nothing saved or compared");
 	else if (request->against != NULL)
 		status = compare_with_baseline(request->against, result);
 	if (!was_interrupted() && request->save != NULL)
@@ -80,7 +80,7 @@ static int run(struct bench_plan *plan, json_t *context,
 	noise_end(&plan->noise);
 	json_object_set_new(context, "noise", describe_noise(&plan->noise));
 	if (was_interrupted()) {
-		warn("interrupted; what follows was measured until then");
+		warn("interrupted; these are partial results");
 		status = EXIT_INTERRUPTED;
 	}
 	if (samples_in(plan) > 0) {
@@ -102,9 +102,8 @@ static void check_threads(const struct bench_plan *plan, bool oversubscribe, int
 	if (most > THREADS_MAX)
 		refuse("--threads: %d is more than %d; ask for fewer", most, THREADS_MAX);
 	if (most > cpus && !oversubscribe)
-		warn("%d threads on %d CPUs: locks that spin collapse when threads "
-		     "outnumber CPUs; use --threads up to %d to compare the locks "
-		     "themselves",
+		warn("%d threads on %d CPUs: spinning locks collapse with more threads "
+		     "than CPUs; use --threads up to %d to compare the locks themselves",
 		     most, cpus, cpus);
 }
 
@@ -113,71 +112,67 @@ int bench_main(int argc, char **argv)
 	struct bench_request request = {
 		.cs = -1, .ncs = -1, .seed = (uint64_t)time(NULL)};
 	const struct option_spec options[] = {
-		{"workload", "A,B", "what to run (mutex); all; help lists them",
+		{"workload", "A,B", "workloads to run (mutex); all; help lists them",
 		 parse_list, &request.workloads},
 		{"app", "A,B", "programs to run under the locks; all; help lists them",
 		 parse_list, &request.apps},
-		{"locks", "A,B", "the locks to compare (each without +park, and pthread)",
+		{"locks", "A,B", "locks to compare (each without +park, and pthread)",
 		 parse_list, &request.locks},
 		{"threads", "N,M", "numbers of threads (1, 2, 4 ... up to the CPUs)",
 		 parse_positives, &request.threads},
 		{"cs", "N", "steps in the critical section (mutex: 1)", parse_positive,
 		 &request.cs},
-		{"ncs", "N", "outside of it (mutex: a random number in [0, N); 0)",
+		{"ncs", "N", "steps outside of it (mutex: a random number in [0, N); 0)",
 		 parse_natural, &request.ncs},
 		{"producers", "N", "threads that put jobs into the queue (queue: 1)",
 		 parse_positive, &request.producers},
-		{"capacity", "N", "jobs that the queue has room for (queue: 64)",
-		 parse_positive, &request.capacity},
+		{"capacity", "N", "capacity of the queue (queue: 64)", parse_positive,
+		 &request.capacity},
 		{"writes", "P,Q", "percent of all sections that write (rwlock: 1)",
 		 parse_percents, &request.writes},
 		{"seconds", "S", "length of a run (0.5)", parse_seconds,
 		 &request.seconds},
-		{"warm-up", "S",
-		 "seconds before that, which do not count (mutex only; 0)", parse_seconds,
-		 &request.warm_up},
+		{"warm-up", "S", "warm-up in seconds, not counted (mutex only; 0)",
+		 parse_seconds, &request.warm_up},
 		{"runs", "R", "runs of each lock at each number of threads (6)",
 		 parse_positive, &request.runs},
-		{"beside", "N", "other processes that use the CPUs meanwhile (0)",
+		{"beside", "N", "busy processes that compete for the CPUs (0)",
 		 parse_natural, &request.setting.beside},
-		{"quota", "P", "limit of CPU time, in percent of one CPU (none)",
-		 parse_positive, &request.setting.quota},
+		{"quota", "P", "CPU limit, in percent of one CPU (none)", parse_positive,
+		 &request.setting.quota},
 		{"preset", "NAME",
-		 "oversubscribe: 1, 2, 4 ... up to 32 times the CPUs, locks that sleep;\n"
-		 "                     mutex: our mutex in every cell, times the best "
-		 "peer",
+		 "oversubscribe: 1, 2, 4 ... up to 32 times the CPUs, locks that park;\n"
+		 "                     mutex: pawl's mutex in every cell, against the "
+		 "best peer",
 		 parse_preset, &request.preset},
-		{"json", "FILE", "write context and every sample to FILE; - is stdout",
+		{"json", "FILE", "write the context and all samples to FILE; - is stdout",
 		 parse_text, &request.json},
-		{"save", "NAME", "keep the result as a baseline of this name", parse_text,
-		 &request.save},
-		{"against", "NAME",
-		 "say what changed since that baseline; help lists them", parse_text,
-		 &request.against},
-		{"quick", NULL,
-		 "unless said otherwise: 6 runs of 0.05 s, up to 2 threads", parse_flag,
+		{"save", "NAME", "store the result as a baseline with this name",
+		 parse_text, &request.save},
+		{"against", "NAME", "print changes since that baseline; help lists them",
+		 parse_text, &request.against},
+		{"quick", NULL, "defaults: 6 runs of 0.05 s, up to 2 threads", parse_flag,
 		 &request.quick},
-		{"seed", "N", "of all random choices (the time)", parse_seed,
+		{"seed", "N", "seed of all random choices (the time)", parse_seed,
 		 &request.seed},
-		{"dry-run", NULL, "check everything, print what would be measured",
-		 parse_flag, &request.dry_run},
+		{"dry-run", NULL, "check the options and print the plan", parse_flag,
+		 &request.dry_run},
 		{.name = NULL},
 	};
 	const struct usage usage = {
 		.command = "bench",
-		.about = "Compares locks. In the workload 'mutex' threads take one lock, "
-			 "advance a\n"
-			 "shared generator of random numbers, release the lock, and do "
-			 "something of\n"
-			 "their own; after each run the generator is replayed, which "
-			 "shows whether the\n"
-			 "lock did exclude. Other workloads check themselves, too. "
-			 "Prints medians; the\n"
-			 "spread is half the interquartile range, fairness the share of "
-			 "the least to the\n"
-			 "most progressed thread. A last run of each (not with --quick) "
-			 "times every wait.\n"
-			 "Ctrl-C ends the measuring and reports what there is.\n"
+		.about = "Compares locks. In the workload 'mutex', threads take one "
+			 "lock, advance a shared\n"
+			 "random number generator, release the lock, and work outside of "
+			 "it; after each run\n"
+			 "the generator is replayed, which shows whether the lock "
+			 "excluded. Other workloads\n"
+			 "check themselves, too. Prints medians; the spread is half the "
+			 "interquartile range,\n"
+			 "fairness the ratio of the slowest thread's operations to the "
+			 "fastest's. A last run\n"
+			 "of each (not with --quick) times every wait. Ctrl-C prints "
+			 "partial results.\n"
 			 "\n"
 			 "Locks: any that 'pawl list' names, also as LOCK+park, and its "
 			 "peers.",
@@ -212,7 +207,7 @@ int bench_main(int argc, char **argv)
 		print_plan(&plan);
 	} else {
 		print_context(context);
-		fprintf(stderr, "about %.0f s in all\n", ceil(plan_length(&plan)));
+		fprintf(stderr, "about %.0f s in total\n", ceil(plan_length(&plan)));
 		json_object_set_new(context, "seed",
 				    json_integer((json_int_t)request.seed));
 		json_object_update_new(context, describe_setting(&plan.setting));

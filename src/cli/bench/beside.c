@@ -38,7 +38,7 @@ void begin_beside(int processes)
 		if (children[count] == 0)
 			compute(parent);
 		if (children[count] < 0)
-			give_up("cannot start %d other processes: %s; lower --beside",
+			give_up("cannot start %d processes: %s; lower --beside",
 				processes, strerror(errno));
 	}
 }

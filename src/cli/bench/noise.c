@@ -97,13 +97,11 @@ json_t *describe_noise(const struct noise *noise)
 const char *noise_remedy(const struct noise *noise, int cpus)
 {
 	if (noise->load_before > 0.5 * cpus)
-		return "stop what else runs here (the load average was above half the "
-		       "CPUs "
-		       "before we began)";
+		return "stop other programs (the load average was above half the CPUs at "
+		       "the start)";
 	if (steal_percent(noise->ticks) > 1)
-		return "use a machine that other virtual machines do not share (they "
-		       "stole "
-		       "more than 1 % of the time)";
+		return "use a machine without other virtual machines (they stole more "
+		       "than 1 % of the time)";
 	if (noise->governor[0] != '\0' && strcmp(noise->governor, "performance") != 0)
 		return "raise --runs or --seconds, or fix the CPU frequency (cpupower "
 		       "frequency-set -g performance)";

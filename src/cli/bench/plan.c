@@ -227,8 +227,8 @@ static void check_subject(const char *option, const char *name, void *into)
 	if (lock_type_find(name) != NULL && known != workloads)
 		require_offered(name); /* says why apps do not have it */
 	if (lock_type_find(name) != NULL || is_peer(name))
-		refuse("--locks: '%s' is not among what these workloads are run on; "
-		       "--dry-run without --locks names that",
+		refuse("--locks: '%s' is not a subject of these workloads; --dry-run "
+		       "without --locks lists them",
 		       name);
 	refuse_lock(name, nth_subject);
 }
@@ -240,8 +240,8 @@ static void gather_subject(const char *option, const char *name, void *into)
 
 	(void)option;
 	if (subject != NULL && !fits(lookup->workload, subject))
-		warn("%s: left out %s, of which a thread can hold but one at a time; "
-		     "leave it out of --locks",
+		warn("%s: skipped %s, because a thread can hold only one at a time; "
+		     "remove it from --locks",
 		     lookup->workload->name, name);
 	else if (subject != NULL)
 		add_subject(&lookup->subjects, subject);
@@ -323,13 +323,13 @@ static bool plan_part(const struct bench_request *request,
 	else
 		default_subjects(request, workload, subjects);
 	if (subjects->count == 0) {
-		warn("%s: left out, for it has none of --locks; see --workload %s "
+		warn("%s: skipped, because it has none of --locks; see --workload %s "
 		     "--dry-run",
 		     workload->name, workload->name);
 		return false;
 	}
 	if (threads.count == 0) {
-		warn("%s: left out, for it needs %d%s threads; add that to --threads",
+		warn("%s: skipped, because it needs %d%s threads; add that to --threads",
 		     workload->name, least_threads(request, workload),
 		     workload->least_threads == workload->most_threads ? "" : " or more");
 		return false;
@@ -397,8 +397,8 @@ static void complete(struct bench_request *request)
 	size_t i;
 
 	if (grid && (request->workloads != NULL || request->apps != NULL))
-		refuse("--preset mutex is about the workload mutex; leave out --workload "
-		       "and --app");
+		refuse("--preset mutex runs the workload mutex; remove --workload and "
+		       "--app");
 	if (grid && request->threads.count == 0)
 		for (i = 0; i < GRID_THREADS; i++)
 			add_number(&request->threads, grid_threads[i]);
@@ -471,14 +471,14 @@ struct bench_plan make_plan(struct bench_request *request, int cpus)
 	}
 	selected = NULL;
 	if (plan.count == 0)
-		refuse("nothing is left to be measured; change --threads or --locks");
+		refuse("nothing left to measure; change --threads or --locks");
 	if ((request->cs >= 0 || request->ncs >= 0) && !any(&plan, has_sections))
-		warn("--cs and --ncs change nothing here; --workload mutex has both");
+		warn("--cs and --ncs have no effect here; --workload mutex has both");
 	if ((request->producers > 0 || request->capacity > 0) && !any(&plan, has_queue))
-		warn("--producers and --capacity change nothing here; --workload queue "
+		warn("--producers and --capacity have no effect here; --workload queue "
 		     "has both");
 	if (request->writes.count > 0 && !any(&plan, has_writes))
-		warn("--writes changes nothing here; --workload rwlock has it");
+		warn("--writes has no effect here; --workload rwlock has it");
 	return plan;
 }
 
@@ -552,10 +552,10 @@ void print_plan(const struct bench_plan *plan)
 	for (i = 0; i < plan->count; i++)
 		print_part(&plan->parts[i]);
 	if (plan->setting.beside > 0)
-		printf("beside %d busy process%s\n", plan->setting.beside,
+		printf("with %d busy process%s beside\n", plan->setting.beside,
 		       plan->setting.beside == 1 ? "" : "es");
 	if (plan->setting.quota > 0)
 		printf("limited to %d %% of a CPU\n", plan->setting.quota);
-	printf("%zu runs of %g s; about %.0f s in all\n", plan->runs,
+	printf("%zu runs of %g s; about %.0f s in total\n", plan->runs,
 	       plan->parts->shape.seconds, ceil(plan_length(plan)));
 }

@@ -168,7 +168,7 @@ static bool enter(const char *folder, bool version_2, int percent)
 
 void begin_quota(int percent)
 {
-	const char *why = "there is no control group with a CPU controller here";
+	const char *why = "no control group with a CPU controller";
 	int version;
 
 	if (percent == 0)

@@ -404,9 +404,8 @@ void report_grid(const struct bench_plan *plan, int cpus)
 		give_up("out of memory");
 	printf("%s", ours);
 	print_setting(&plan->setting);
-	printf(" times the best of the others; waits in ms, beside pthread's; CPU time "
-	       "in "
-	       "ns, beside that of the best\n");
+	printf(" times the best of the others; waits in ms, and pthread's; CPU time in "
+	       "ns, and that of the best\n");
 	printf("%5s %5s %4s %9s %6s %-14s %-11s %8s %8s %8s %8s %8s\n", "cs", "ncs", "T",
 	       "million/s", "times", "(interval)", "best", "fairness", "longest",
 	       "pthread", "CPU ns", "best");

@@ -22,17 +22,16 @@ static void measure_cell(const struct bench_part *part, struct bench_cell *cell,
 	if (!part->workload->run(cell->subject, &shape, &outcome)) {
 		if (errno == ETIMEDOUT)
 			give_up("'%s' hangs with %d thread(s), workload %s: a thread "
-				"waits "
-				"for a lock or a signal that does not come; do not use "
-				"it, and report it",
+				"waits for a lock or a signal that never arrives; do not "
+				"use it, and report it",
 				cell->subject->name, cell->threads, part->workload->name);
 		give_up("cannot start %d threads: %s; lower --threads", cell->threads,
 			strerror(errno));
 	}
 	if (!outcome.exclusive)
-		give_up("EXCLUSION VIOLATED by '%s' with %d thread(s), workload %s: "
-			"what the threads did is not what the shared data say; do not "
-			"use this lock, and report it",
+		give_up("EXCLUSION VIOLATED by '%s' with %d thread(s), workload %s: the "
+			"shared data do not match the threads' counts; do not use this "
+			"lock, and report it",
 			cell->subject->name, cell->threads, part->workload->name);
 	if (crew_interrupted())
 		return; /* interrupted: no sample */

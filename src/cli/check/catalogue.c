@@ -45,7 +45,7 @@ void catalogue_load(const char *path)
 		refuse("--load: %s; build the file with sim/build-lock.sh", dlerror());
 	loaded = dlsym(library, "sim_loaded_locks");
 	if (loaded == NULL)
-		refuse("--load: '%s' holds no locks; build it with sim/build-lock.sh",
+		refuse("--load: '%s' contains no locks; build it with sim/build-lock.sh",
 		       path);
 	parking = dlsym(library, "sim_process_parking");
 	filter = dlsym(library, "sim_filter");
@@ -133,5 +133,5 @@ void need_scenario(const char *name)
 		if (strcmp(nth_scenario(i)->name, name) == 0)
 			return;
 	refuse_name("scenario", name, nth_scenario_name,
-		    "'pawl check --list' names them all");
+		    "'pawl check --list' lists them");
 }

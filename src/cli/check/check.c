@@ -13,7 +13,7 @@
 static void parse_model(const char *option, const char *text, void *into)
 {
 	if (!find_model(text, into))
-		refuse("--%s: '%s' is no memory model; use weak, tso or sc", option,
+		refuse("--%s: '%s' is not a memory model; use weak, tso or sc", option,
 		       text);
 }
 
@@ -21,13 +21,13 @@ void parse_depth(const char *option, const char *text, void *into)
 {
 	parse_positive(option, text, into);
 	if (*(int *)into > MAX_DEPTH)
-		refuse("--%s: %s is too much; use 1 to %d", option, text, MAX_DEPTH);
+		refuse("--%s: %s is out of range; use 1 to %d", option, text, MAX_DEPTH);
 }
 
 void need_random(int random, int depth)
 {
 	if (depth > 0 && random == 0)
-		refuse("--depth is for executions at random; add --random N");
+		refuse("--depth needs random executions; add --random N");
 }
 
 static void print_list(void)
@@ -62,38 +62,38 @@ int check_main(int argc, char **argv)
 {
 	struct request request = {.repeat = 1};
 	const struct option_spec options[] = {
-		{"threads", "N", "this many threads (3, and others)", parse_positive,
+		{"threads", "N", "number of threads (3, and others)", parse_positive,
 		 &request.threads},
-		{"episodes", "K", "each locks and unlocks so often (1, and others)",
+		{"episodes", "K", "lock and unlock this often per thread (1, and others)",
 		 parse_positive, &request.episodes},
-		{"scenario", "NAME", "this scenario alone (all that apply)", parse_text,
-		 &request.scenario},
+		{"scenario", "NAME", "run this scenario only (all that apply)",
+		 parse_text, &request.scenario},
 		{"model", "M", "memory model: weak, tso or sc (weak)", parse_model,
 		 &request.model},
-		{"limit", "N", "give up a case after N executions (never)",
-		 parse_positive, &request.limit},
-		{"random", "N", "N executions at random, where all take too long",
+		{"limit", "N", "stop a case after N executions (never)", parse_positive,
+		 &request.limit},
+		{"random", "N", "run N random executions, where all take too long",
 		 parse_positive, &request.random},
 		{"seed", "S", "which ones (1)", parse_positive, &request.seed},
-		{"depth", "D", "with priorities that change D - 1 times (by dice alone)",
+		{"depth", "D", "random priorities that change D - 1 times (uniform)",
 		 parse_depth, &request.depth},
-		{"full", NULL, "all that finishes in minutes, not in seconds", parse_flag,
-		 &request.full},
+		{"full", NULL, "run all cases that finish in minutes, not in seconds",
+		 parse_flag, &request.full},
 		{"json", "FILE", "write the results to FILE; - is stdout", parse_text,
 		 &request.json},
-		{"replay", "TOKEN", "repeat one execution, which a failed check printed",
-		 parse_text, &request.replay},
+		{"replay", "TOKEN", "repeat an execution by its token", parse_text,
+		 &request.replay},
 		{"load", "FILE", "check the locks in a shared object instead", parse_text,
 		 &request.load},
-		{"jobs", "N", "so many cases at a time (as many as CPUs)", parse_positive,
+		{"jobs", "N", "cases to run in parallel (number of CPUs)", parse_positive,
 		 &request.jobs},
 		{"repeat", "N", "explore each case N times, to measure speed",
 		 parse_positive, &request.repeat},
-		{"steadfast", NULL, "waits that may give up now and then never do",
-		 parse_flag, &request.steadfast},
+		{"steadfast", NULL, "bounded waits never time out", parse_flag,
+		 &request.steadfast},
 		{"list", NULL, "list the scenarios", parse_flag, &request.list},
-		{"program", NULL, "check programs instead: --program --help", parse_flag,
-		 &request.list},
+		{"program", NULL, "check your program instead: --program --help",
+		 parse_flag, &request.list},
 		{.name = NULL},
 	};
 	const struct usage usage = {
@@ -101,15 +101,13 @@ int check_main(int argc, char **argv)
 		.operands = "[LOCK...]",
 		.about = "Runs the shipped headers in every way that the memory model "
 			 "allows, and looks for\n"
-			 "broken exclusion, data races, deadlocks, lost wake-ups, broken "
-			 "order and accesses\n"
-			 "to memory that is gone. A failure is printed step by step, "
-			 "with a "
-			 "token that repeats\n"
-			 "it. Exits with 1 if a verdict is not 'passed'. A failure that "
-			 "the "
-			 "registry admits\n"
-			 "counts only if its lock was named.\n"
+			 "violated exclusion, data races, deadlocks, lost wake-ups, "
+			 "violated order and accesses\n"
+			 "to freed memory. A failure is printed step by step, with a "
+			 "token that repeats it.\n"
+			 "Exits with 1 if a verdict is not 'passed'. A failure that the "
+			 "registry declares counts\n"
+			 "only if its lock was named.\n"
 			 "\n"
 			 "LOCK is any that 'pawl list' names, also as LOCK+park, or one "
 			 "of its objects.",
@@ -128,7 +126,7 @@ int check_main(int argc, char **argv)
 		return 0;
 	}
 	if (request.threads > MAX_THREADS)
-		refuse("--threads: %d is more than %d; few threads show every bug that "
+		refuse("--threads: %d is more than %d; a few threads show every bug that "
 		       "many do",
 		       request.threads, MAX_THREADS);
 	if (request.load != NULL)

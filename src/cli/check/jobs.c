@@ -80,7 +80,7 @@ static void receive_result(struct check_case *c, int from)
 	size_t size;
 
 	if (!read_all(from, &c->result, sizeof(c->result)))
-		give_up("the process that checked %s, %s ended; --jobs 1 shows how",
+		give_up("the process that checked %s, %s ended; --jobs 1 shows why",
 			c->type->name, c->scenario->name);
 	if (c->result.trace == NULL)
 		return;
@@ -98,8 +98,7 @@ static void start_job(struct jobs *jobs, const struct plan *plan, size_t index,
 
 	fflush(NULL); /* so that the child does not flush it too */
 	if (pipe(ends) != 0 || (child = fork()) < 0)
-		give_up("cannot start a process: %s; --jobs 1 needs none",
-			strerror(errno));
+		give_up("cannot start a process: %s; use --jobs 1", strerror(errno));
 	if (child == 0) {
 		close(ends[0]);
 		send_result(&plan->cases[index], request, ends[1], &jobs->mask);

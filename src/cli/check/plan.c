@@ -175,9 +175,9 @@ void plan_cases(struct plan *plan, const struct request *request)
 				continue;
 			other = stand_in(request, type, scenario);
 			if (other != NULL) {
-				warn("%s, %s with %d threads does not end execution by "
-				     "execution: it is played by states, as %s; --limit "
-				     "or --random play it as it is",
+				warn("%s, %s with %d threads has too many executions: it "
+				     "is checked by states, as %s; --limit or --random "
+				     "check it as it is",
 				     type->name, scenario->name, request->threads,
 				     other->name);
 				scenario = other;
@@ -191,18 +191,18 @@ void plan_cases(struct plan *plan, const struct request *request)
 		}
 	}
 	if (left_out != NULL && plan->count == 0)
-		refuse("%s has %d threads%s; leave out --threads and --episodes",
+		refuse("%s has %d threads%s; remove --threads and --episodes",
 		       left_out->name,
 		       size_of(left_out->only_threads, left_out->least_threads),
-		       left_out->only_episodes != 0 ? " that come once" : "");
+		       left_out->only_episodes != 0 ? " with one episode each" : "");
 	if (left_out != NULL)
-		warn("%zu cases of another size only, such as '%s' with %d threads, are "
-		     "left out; without --threads and --episodes they are run",
+		warn("%zu cases that have another size, such as '%s' with %d threads, "
+		     "are skipped; remove --threads and --episodes to run them",
 		     left_out_count, left_out->name,
 		     size_of(left_out->only_threads, left_out->least_threads));
 	if (plan->count == 0)
 		refuse("nothing to check: no such scenario for these locks and this many "
-		       "threads; 'pawl check --list' says what there is");
+		       "threads; 'pawl check --list' lists the scenarios");
 }
 
 /*

@@ -51,7 +51,8 @@ struct words {
 static void add(struct words *words, const char *word)
 {
 	if (words->count == MAX_WORDS - 1)
-		refuse("more than %d words; use fewer files and flags", MAX_WORDS - 1);
+		refuse("more than %d arguments; use fewer files and flags",
+		       MAX_WORDS - 1);
 	words->word[words->count++] = word;
 	words->word[words->count] = NULL;
 }
@@ -211,7 +212,7 @@ static void refuse_assembly(const char *assembly, const char *source)
 
 			snprintf(place + n, sizeof(place) - n, ":%d", number);
 		} else if (inside && !only_hints(line)) {
-			refuse("%s: inline assembly '%s' cannot be played; use the "
+			refuse("%s: inline assembly '%s' is not supported; use the "
 			       "atomics of the language",
 			       place[0] != '\0' ? place : source,
 			       line + strspn(line, " \t"));
@@ -241,7 +242,8 @@ static void compile(const char *source, const struct words *flags, struct words 
 	add(&words, "-o");
 	add(&words, assembly);
 	if (run(&words) != 0)
-		refuse("'%s' does not compile; the compiler's words are above", source);
+		refuse("'%s' does not compile; the compiler's messages are above",
+		       source);
 	refuse_assembly(assembly, source);
 	words = (struct words){.count = 0};
 	add(&words, compiler(cplusplus));
@@ -251,7 +253,8 @@ static void compile(const char *source, const struct words *flags, struct words 
 	add(&words, "-o");
 	add(&words, object);
 	if (run(&words) != 0)
-		refuse("'%s' does not assemble; the compiler's words are above", source);
+		refuse("'%s' does not assemble; the compiler's messages are above",
+		       source);
 	add(objects, object);
 }
 
@@ -303,7 +306,7 @@ static const char *build(size_t count, char **files, const struct words *flags)
 	add(&words, "-o");
 	add(&words, library);
 	if (run(&words) != 0)
-		refuse("the program does not link; the linker's words are above");
+		refuse("the program does not link; the linker's messages are above");
 	return library;
 }
 
@@ -331,7 +334,7 @@ static void parse_model_name(const char *option, const char *text, void *into)
 {
 	if (strcmp(text, "weak") != 0 && strcmp(text, "tso") != 0 &&
 	    strcmp(text, "sc") != 0)
-		refuse("--%s: '%s' is no memory model; use weak, tso or sc", option,
+		refuse("--%s: '%s' is not a memory model; use weak, tso or sc", option,
 		       text);
 	*(const char **)into = text;
 }
@@ -355,31 +358,29 @@ int check_program(int argc, char **argv)
 		{"program", NULL, "check the given sources", parse_flag, &program},
 		{"model", "M", "memory model: weak, tso or sc (weak)", parse_model_name,
 		 &model},
-		{"limit", "N", "give up after N executions (never)", parse_positive,
-		 &limit},
-		{"unroll", "N",
-		 "give up where a loop goes round more than N times (never)",
+		{"limit", "N", "stop after N executions (never)", parse_positive, &limit},
+		{"unroll", "N", "stop at a loop with more than N iterations (never)",
 		 parse_positive, &unroll},
-		{"replay", "TOKEN", "repeat one execution, which a failed check printed",
-		 parse_text, &replay},
-		{"html", "FILE", "draw what fails: threads as lanes, reads as arrows",
+		{"replay", "TOKEN", "repeat an execution by its token", parse_text,
+		 &replay},
+		{"html", "FILE", "draw a failure: threads as lanes, reads as arrows",
 		 parse_text, &html},
 		{"repeat", "N", "explore everything N times, to measure speed",
 		 parse_positive, &repeat},
-		{"random", "N", "N executions at random, where all take too long",
+		{"random", "N", "run N random executions, where all take too long",
 		 parse_positive, &random},
 		{"seed", "S", "which ones (1)", parse_positive, &seed},
-		{"depth", "D", "with priorities that change D - 1 times (by dice alone)",
+		{"depth", "D", "random priorities that change D - 1 times (uniform)",
 		 parse_depth, &depth},
-		{"progress", NULL, "say how far it is, and of how much (on a terminal)",
+		{"progress", NULL, "print progress and an estimate (on a terminal)",
 		 parse_flag, &progress},
 		{"no-symmetry", NULL,
-		 "also what differs only in which of equal threads is which", parse_flag,
-		 &all_names},
-		{"cflags", NULL, "print how to compile what is to be checked", parse_flag,
-		 &cflags},
-		{"libs", NULL, "print how to link it, into a shared object", parse_flag,
-		 &libs},
+		 "also executions that differ only by a permutation of threads",
+		 parse_flag, &all_names},
+		{"cflags", NULL, "print the flags to compile a program for the checker",
+		 parse_flag, &cflags},
+		{"libs", NULL, "print the flags to link it as a shared object",
+		 parse_flag, &libs},
 		{.name = NULL},
 	};
 	const struct usage usage = {
@@ -387,13 +388,13 @@ int check_program(int argc, char **argv)
 		.operands = "--program FILE... [-- COMPILER FLAGS]",
 		.about = "Compiles C and C++ and runs it in every way that the memory "
 			 "model allows: main, or\n"
-			 "each function check_...(void). Looks for assertions that fail, "
+			 "each function check_...(void). Looks for failing assertions, "
 			 "data races, deadlocks,\n"
-			 "loops that wait for ever, leaks and memory that is used after "
-			 "free. FILE is a source,\n"
-			 "an object or a shared object; CC and CXX name the compilers. "
-			 "Exits with 1 if a verdict\n"
-			 "is not 'passed'. See docs/checking-your-code.md.",
+			 "loops that wait forever, leaks and use after free. FILE is a "
+			 "source, an object or a\n"
+			 "shared object; CC and CXX name the compilers. Exits with 1 if "
+			 "a verdict is not\n"
+			 "'passed'. See docs/checking-your-code.md.",
 		.options = options,
 	};
 	struct words flags = {.count = 0}, words = {.count = 0};
@@ -420,7 +421,7 @@ int check_program(int argc, char **argv)
 		return 0;
 	}
 	if (count == 0)
-		refuse("no program; name its sources: pawl check --program FILE.c");
+		refuse("no program given: pawl check --program FILE.c");
 	for (i = 1; i <= count; i++)
 		again = format("%s %s", again, argv[i]);
 	if (!find_companion(RUNNER, runner, sizeof(runner)))

@@ -58,7 +58,7 @@ void print_row(const struct check_case *c)
 	       c->scenario->name, c->threads, c->episodes, model_names[c->model],
 	       (unsigned long long)c->result.executions, c->result.seconds,
 	       verdict_name(c->result.verdict),
-	       is_expected(c) ? ", as the registry says" : "");
+	       is_expected(c) ? ", as the registry declares" : "");
 	fflush(stdout);
 }
 
@@ -72,7 +72,7 @@ void print_failure(const struct check_case *c, bool steadfast)
 		const char *remedy = "";
 
 		if (was_interrupted())
-			remedy = ", which was cut short";
+			remedy = ", which was incomplete";
 		else if (c->scenario->cores != NULL)
 			remedy = "; raise --limit or lower --threads";
 		printf("(not a failure of the lock%s)\n\n", remedy);

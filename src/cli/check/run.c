@@ -106,7 +106,7 @@ int run_cases(const struct plan *plan, const struct request *request)
 		}
 	}
 	if (was_interrupted()) {
-		warn("interrupted; of %zu cases, %zu were begun", plan->count, i);
+		warn("interrupted; of %zu cases, %zu were started", plan->count, i);
 		account.status = EXIT_INTERRUPTED;
 	}
 	fprintf(stderr, "%zu cases, %llu executions in %.2f s: %.0f executions/s\n", i,

@@ -34,8 +34,8 @@ void require_offered(const char *lock)
 		refuse_lock(lock, nth_offered);
 	refusal = offer_refusal(type);
 	if (refusal != NULL)
-		refuse("lock '%s' is not offered: %s; 'pawl run --list' shows what there "
-		       "is",
+		refuse("lock '%s' is not offered: %s; 'pawl run --list' lists those "
+		       "that are",
 		       lock, refusal);
 }
 
@@ -68,8 +68,8 @@ static void find_library(char *path, size_t size)
 		give_up("cannot find " LIBRARY
 			" beside the command or in " PAWL_FULL_LIBDIR);
 	if (strpbrk(path, " :") != NULL)
-		give_up("the path '%s' has a space or a colon in it, where LD_PRELOAD "
-			"would be cut in two; install pawl elsewhere",
+		give_up("the path '%s' contains a space or a colon, which LD_PRELOAD "
+			"does not allow; install pawl elsewhere",
 			path);
 }
 

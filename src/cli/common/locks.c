@@ -49,16 +49,14 @@ bool is_peer(const char *name)
 void refuse_lock(const char *name, const char *(*nth)(size_t i))
 {
 	if (is_peer(name))
-		refuse("'%s' is a lock of another library, which only 'pawl bench' "
-		       "takes; "
-		       "'pawl list' says which command takes what",
+		refuse("'%s' is a lock of another library, for 'pawl bench' only; 'pawl "
+		       "list' shows which command accepts what",
 		       name);
 	if (is_among(name, nth_object))
-		refuse("'%s' is no lock, and only 'pawl check' takes it; 'pawl list' "
-		       "says "
-		       "which command takes what",
+		refuse("'%s' is not a lock, and for 'pawl check' only; 'pawl list' shows "
+		       "which command accepts what",
 		       name);
-	refuse_name("lock", name, nth, "'pawl list' names them all");
+	refuse_name("lock", name, nth, "'pawl list' lists them");
 }
 
 /* The table. */

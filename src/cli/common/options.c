@@ -343,8 +343,7 @@ int parse_options(const struct usage *usage, int argc, char **argv)
 
 		if (only_operands || argv[i][0] != '-' || argv[i][1] == '\0') {
 			if (usage->operands == NULL)
-				refuse("unexpected argument '%s'; 'pawl %s --help' shows "
-				       "what there is",
+				refuse("unexpected argument '%s'; see 'pawl %s --help'",
 				       argv[i], usage->command);
 			argv[++operands] = argv[i];
 			continue;

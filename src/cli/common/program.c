@@ -194,12 +194,12 @@ static void refuse_linker(const char *path)
 	if (!find_linker(path, linker, sizeof(linker)))
 		return;
 	if (linker[0] == '\0')
-		refuse("'%s' is statically linked, so no other lock can be put under its "
-		       "mutexes; link it dynamically",
+		refuse("'%s' is statically linked, so its mutexes cannot be replaced; "
+		       "link it dynamically",
 		       path);
 	if (strstr(linker, "ld-musl") != NULL)
-		refuse("'%s' is linked with musl, and other locks can be put under "
-		       "glibc's mutexes only; link it with glibc",
+		refuse("'%s' is linked with musl, and only glibc's mutexes can be "
+		       "replaced; link it with glibc",
 		       path);
 }
 
@@ -231,8 +231,8 @@ void refuse_if_deaf(const char *name)
 	    !S_ISREG(there.st_mode))
 		return;
 	if ((there.st_mode & (S_ISUID | S_ISGID)) != 0)
-		refuse("'%s' is set-user-ID or set-group-ID, and for these the dynamic "
-		       "linker ignores LD_PRELOAD; use a copy without that bit",
+		refuse("'%s' is set-user-ID or set-group-ID, and the dynamic linker then "
+		       "ignores LD_PRELOAD; use a copy without that bit",
 		       path);
 	refuse_linker(path);
 	if (find_interpreter(path, sizeof(path)))
@@ -245,12 +245,10 @@ void require_interposable(const char *name)
 	struct stat there;
 
 	if (!find_program(name, path, sizeof(path)) || stat(path, &there) != 0)
-		refuse("cannot find the program '%s'; give its path, or see what PATH "
-		       "says",
+		refuse("cannot find the program '%s'; give its path, or check PATH",
 		       name);
 	if (!S_ISREG(there.st_mode) || access(path, X_OK) != 0)
-		refuse("'%s' is not a program that can be executed; give one that is, or "
-		       "make it so by chmod +x",
+		refuse("'%s' is not executable; name another program, or use chmod +x",
 		       path);
 	refuse_if_deaf(name);
 }
@@ -260,7 +258,7 @@ int memory_file(void)
 	int file = memfd_create("pawl", MFD_CLOEXEC);
 
 	if (file < 0)
-		give_up("cannot make a file in memory: %s", strerror(errno));
+		give_up("cannot create a file in memory: %s", strerror(errno));
 	return file;
 }
 
@@ -270,7 +268,7 @@ const char *map_file(int file, size_t *size)
 	void *bytes;
 
 	if (fstat(file, &there) != 0)
-		give_up("cannot look at a program's output: %s", strerror(errno));
+		give_up("cannot inspect a program's output: %s", strerror(errno));
 	*size = (size_t)there.st_size;
 	if (*size == 0)
 		return NULL;

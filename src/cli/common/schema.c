@@ -144,11 +144,11 @@ static bool check_values(struct look *look, const json_t *schema, const json_t *
 	size_t i;
 
 	if (only != NULL && !json_equal(only, value))
-		return differs(look, "is not what it must be");
+		return differs(look, "does not have the required value");
 	if (list == NULL)
 		return true;
 	json_array_foreach(list, i, one) if (json_equal(one, value)) return true;
-	return differs(look, "is none of the values that it can have");
+	return differs(look, "is not one of the allowed values");
 }
 
 static bool check_object(struct look *look, const json_t *schema, const json_t *value)
@@ -223,7 +223,7 @@ static bool check_any(struct look *look, const json_t *any, const json_t *value)
 	look->why = NULL; /* a mismatch with one alternative is no error */
 	json_array_foreach(any, i, one) good = good || check(look, one, value);
 	look->why = why;
-	return good || differs(look, "is of no shape that it can have");
+	return good || differs(look, "matches none of the allowed forms");
 }
 
 static bool check(struct look *look, const json_t *schema, const json_t *value)

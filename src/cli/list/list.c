@@ -41,13 +41,14 @@ static void print_padded(size_t i, const char *cell, int width)
 }
 
 /* Prints a command, the kind of its names, and the names. */
-static void print_names(const char *who, const char *what, const char *(*nth)(size_t n))
+static void print_names(const char *command, const char *what,
+			const char *(*nth)(size_t n))
 {
 	size_t i;
 
 	if (nth(0) == NULL)
 		return;
-	printf("%-12s %s:\n%-12s ", who, what, "");
+	printf("%-12s %s:\n%-12s ", command, what, "");
 	for (i = 0; nth(i) != NULL; i++)
 		printf("%s%s", i == 0 ? "" : ", ", nth(i));
 	printf("\n");
@@ -77,28 +78,28 @@ static void print_table(void)
 			print_padded(i, cell, widths[i]);
 		}
 	printf("\n"
-	       "admission    FIFO: in order of arrival; overtaken once: by each other "
-	       "thread,\n"
-	       "             at most; bounded: a constant limits how often; unbounded: "
-	       "by\n"
-	       "             anybody, any number of times\n"
+	       "admission    FIFO: in order of arrival; overtaken once: at most, by each "
+	       "other thread;\n"
+	       "             bounded: a constant limits overtaking; unbounded: by any "
+	       "thread, any\n"
+	       "             number of times\n"
 	       "context-free nothing passes from lock to unlock, so the lock is all "
 	       "there is\n"
 	       "RMWs         atomic read-modify-writes of an uncontended lock + unlock\n"
-	       "waiting      every lock that spins is there as LOCK+park too, which "
+	       "waiting      every lock that spins also exists as LOCK+park, which "
 	       "sleeps\n"
-	       "destruction  prompt: whoever holds the lock last may free it at once\n"
+	       "destruction  prompt: the last holder may free the lock at once\n"
 	       "\n"
-	       "Which command takes which:\n"
+	       "Locks that each command accepts:\n"
 	       "bench, check every lock, and its +park form\n"
 	       "sim          those that spin, and mutex\n"
-	       "run, try     those that 'pawl run --list' offers; it says why not the "
-	       "others\n");
-	print_names("bench alone",
-		    "locks of other libraries, if these were there when "
-		    "pawl was built",
-		    nth_peer);
-	print_names("check alone", "what is no lock", nth_object);
+	       "run, try     those that 'pawl run --list' lists; it says why others are "
+	       "missing\n");
+	print_names(
+		"bench alone",
+		"locks of other libraries, if these were installed when pawl was built",
+		nth_peer);
+	print_names("check alone", "objects that are not locks", nth_object);
 }
 
 /* The commands that accept it. */
@@ -174,8 +175,8 @@ int list_main(int argc, char **argv)
 	};
 	const struct usage usage = {
 		.command = "list",
-		.about = "Prints every lock with its properties, and which command takes "
-			 "which.",
+		.about = "Prints every lock with its properties, and the locks that each "
+			 "command accepts.",
 		.options = options,
 	};
 

@@ -111,7 +111,7 @@ static void print_waiter(FILE *to, const struct profile_file *f,
 		fprintf(to, ", which thread %ju took at %s", (uintmax_t)get(&holder->id),
 			site_text(f, site));
 	else if (get(&t->kind) != PROFILE_COND)
-		fprintf(to, ", held by nobody who is known");
+		fprintf(to, ", held by an unknown thread");
 	fprintf(to, "\n");
 	if (stack.count > 0)
 		print_stack(to, &stack, 6);
@@ -156,8 +156,8 @@ static void print_process(FILE *to, const struct profile_file *f)
 		if (waits_for_lock(&f->threads[i]) && is_there(f, &f->threads[i]))
 			found |= print_circle(to, f, told, i);
 	if (!found)
-		fprintf(to, "  no circle: who holds the locks is busy, waits for "
-			    "something else, or is gone\n");
+		fprintf(to, "  no cycle: the holders are busy, wait for something else, "
+			    "or have exited\n");
 	for (i = 0; i < thread_count(f); i++)
 		if (get(&f->threads[i].waiting_for) != 0 && is_there(f, &f->threads[i]))
 			print_waiter(to, f, &f->threads[i]);
@@ -168,7 +168,7 @@ void print_hang(FILE *to, const struct profile_file **files, size_t count, doubl
 {
 	size_t i, n;
 
-	fprintf(to, "pawl: no lock was taken for %.1f s, and somebody waits\n", seconds);
+	fprintf(to, "pawl: no lock was taken for %.1f s while threads wait\n", seconds);
 	for (i = 0; i < count; i++)
 		for (n = 0; n < thread_count(files[i]); n++)
 			if (waits_for_lock(&files[i]->threads[n]) &&

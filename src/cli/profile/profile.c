@@ -59,7 +59,7 @@ static void make_folder(void)
 		if (mkdtemp(folder) != NULL)
 			return;
 	}
-	give_up("no room for a profile in /dev/shm, TMPDIR or /tmp; it takes %zu MB",
+	give_up("no room for a profile in /dev/shm, TMPDIR or /tmp; it needs %zu MB",
 		enough >> 20);
 }
 
@@ -95,7 +95,7 @@ static void parse_signal(const char *option, const char *name, void *into)
 			*(int *)into = signals[i].number;
 			return;
 		}
-	refuse("--%s: '%s' is none of USR1, USR2, HUP, QUIT and WINCH", option, name);
+	refuse("--%s: '%s' is not one of USR1, USR2, HUP, QUIT and WINCH", option, name);
 }
 
 static FILE *open_file(const char *option, const char *path)
@@ -337,8 +337,8 @@ static int run(const struct request *request)
 	add_moment(timeline, now() - began);
 	if (status > ENDED_BY)
 		fprintf(stderr,
-			"pawl: the program was ended by signal %d (%s); this is "
-			"what was seen until then\n",
+			"pawl: the program was killed by signal %d (%s); this is the "
+			"profile until then\n",
 			status - ENDED_BY, strsignal(status - ENDED_BY));
 	write_all(request, timeline, began);
 	free(timeline);
@@ -356,23 +356,22 @@ static int profile_with(int argc, char **argv, bool live)
 		{"pprof", "FILE", "write a profile for pprof", parse_text,
 		 &request.pprof_path},
 		{"signal", "NAME",
-		 "print the profile so far when pawl gets this signal, too", parse_signal,
+		 "also print the profile so far when pawl gets this signal", parse_signal,
 		 &request.signal},
-		{"order", NULL, "report locks that are taken in a circle", parse_flag,
-		 &request.order},
+		{"order", NULL, "report lock order cycles", parse_flag, &request.order},
 		{"on-hang", "SECONDS",
-		 "say who waits for whom when no lock was taken for so long",
+		 "print waiters and holders when no lock was taken for so long",
 		 parse_seconds, &request.hang_s},
-		{"live", NULL, "show the table once a second meanwhile", parse_flag,
-		 &request.live},
+		{"live", NULL, "show the table once a second", parse_flag, &request.live},
 		{.name = NULL},
 	};
 	const struct usage usage = {
 		.command = live ? "top" : "profile",
 		.operands = "-- PROGRAM [ARGUMENT...]",
-		.about = "Runs a program, and says which of its locks are waited for, "
-			 "where, and what\nthose who hold them do meanwhile. The profile "
-			 "goes to stderr when the program ends.",
+		.about = "Runs a program, and prints the locks that its threads wait "
+			 "for, the stacks of the\n"
+			 "waiters, and those of the holders. The profile goes to stderr "
+			 "when the program ends.",
 		.options = options,
 	};
 	int program = program_at(&usage, argc, argv);

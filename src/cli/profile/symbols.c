@@ -259,7 +259,8 @@ static struct frames look_up(const char *path, uint64_t offset)
 	Dwfl_Line *place;
 
 	if (path == NULL)
-		frame.function = text_of("[made at run time] 0x%jx", (uintmax_t)offset);
+		frame.function = text_of("[generated at run time] 0x%jx",
+					 (uintmax_t)offset);
 	else
 		frame.function = text_of("%s+0x%jx", last_part(path), (uintmax_t)offset);
 	if (code != NULL && code->module != NULL) {

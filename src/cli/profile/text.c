@@ -80,7 +80,7 @@ static void print_pair(FILE *to, const struct row *row, const struct pair *pair)
 		rows = FRAMES + 1;
 	fprintf(to, "    %3.0f %%  %-*s", 100 * pair->wait_ns / row->wait_ns, COLUMN,
 		"waits at");
-	fprintf(to, lock ? "blocked by, which took it at\n" : "\n");
+	fprintf(to, lock ? "holder took it at\n" : "\n");
 	for (i = 0; i < rows; i++) {
 		const char *left = cell(&pair->waiter, i, "?");
 		const char *right = lock ? cell(&pair->holder, i, "not seen") : "";
@@ -128,11 +128,11 @@ static void print_rows(FILE *to, const struct rows *rows)
 static void print_table(FILE *to, const struct profile *profile)
 {
 	if (!profile->called)
-		fprintf(to, "No process of it called a pthread lock function under pawl: "
-			    "it has no such locks,\nor is statically linked, or may not "
-			    "be interposed.\n");
+		fprintf(to, "No process called a pthread lock function under pawl: the "
+			    "program has no such locks,\n"
+			    "is statically linked, or cannot be interposed.\n");
 	else if (profile->locks.count == 0)
-		fprintf(to, "No wait for a pthread lock was seen.\n");
+		fprintf(to, "No thread waited for a pthread lock.\n");
 	else
 		fprintf(to, "    wait, all   longest      waits contended  held avg   "
 			    "longest  lock\n");
@@ -151,17 +151,17 @@ static void print_unseen(FILE *to, const struct profile *profile)
 
 	if (profile->stuck > 0)
 		fprintf(to,
-			"%zu thread%s waited for a lock to the end; the table has only "
-			"waits that ended.\n",
+			"%zu thread%s still waited for a lock at the end; the table has "
+			"finished waits only.\n",
 			profile->stuck, profile->stuck == 1 ? "" : "s");
 	if (unseen->asleep > 0)
 		fprintf(to,
-			"In %zu of %zu looks a thread slept on a futex, and pawl does "
-			"not "
-			"see why: it sees\npthread mutexes, spin locks, read-write locks "
-			"and condition variables, but not the\nlocks of libpawl, Java, "
-			"Go "
-			"or Rust, semaphores, or locks between processes.\n",
+			"In %zu of %zu samples a thread slept on a futex for a reason "
+			"that pawl does not see: it\n"
+			"sees pthread mutexes, spin locks, read-write locks and "
+			"condition variables, but not the\n"
+			"locks of libpawl, Java, Go or Rust, semaphores, or locks "
+			"between processes.\n",
 			unseen->asleep, unseen->looks);
 }
 
@@ -179,18 +179,20 @@ static void print_losses(FILE *to, const struct profile *profile)
 {
 	static const char *const consequences[PROFILE_LOSSES] = {
 		[PROFILE_LOST_LOCKS] = "locks: waits or acquisitions are missing",
-		[PROFILE_LOST_THREADS] = "threads at a time: some are not seen",
+		[PROFILE_LOST_THREADS] = "threads at a time: some are missing",
 		[PROFILE_LOST_HELD] = "locks held by a thread: holders are missing",
-		[PROFILE_LOST_STACKS] = "stacks: some waits come without",
+		[PROFILE_LOST_STACKS] = "stacks: some waits have none",
 		[PROFILE_LOST_SAMPLES] = "pairs of waiters and holders: some are missing",
-		[PROFILE_LOST_MODULES] = "files of code: some frames are without names",
-		[PROFILE_LOST_EDGES] = "orders of locks: circles may be missing",
+		[PROFILE_LOST_MODULES] = "files of code: some frames have no names",
+		[PROFILE_LOST_EDGES] = "orders of locks: cycles may be missing",
 	};
 	size_t i;
 
 	for (i = 0; i < PROFILE_LOSSES; i++)
 		if (profile->lost[i] > 0)
-			fprintf(to, "\nNo room, %.0f times, for more %s.\n",
+			fprintf(to,
+				"\n"
+				"%.0f times there was no room for more %s.\n",
 				profile->lost[i], consequences[i]);
 }
 
@@ -227,12 +229,13 @@ void print_cycles(FILE *to, const struct profile *profile)
 	size_t i, n;
 
 	if (profile->cycle_count == 0)
-		fprintf(to, "\nLocks are taken in an order that cannot deadlock, as far "
-			    "as was seen.\n");
+		fprintf(to, "\n"
+			    "No lock order cycle was observed.\n");
 	for (i = 0; i < profile->cycle_count; i++) {
 		const struct cycle *cycle = &profile->cycles[i];
 
-		fprintf(to, "\nThese locks are taken in a circle, and can deadlock:\n");
+		fprintf(to, "\n"
+			    "These locks are taken in a cycle, and can deadlock:\n");
 		for (n = 0; n < cycle->count; n++) {
 			const struct cycle_end *end = &cycle->ends[n];
 

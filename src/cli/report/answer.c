@@ -197,8 +197,7 @@ static void write_default(FILE *out, const struct matrix *matrix, const struct s
 	fprintf(out, "</b>%s is %.2f times as good as ",
 		strcmp(sum->lock, "mutex") == 0 ? ", the default," : "",
 		estimate_median(sum->times, n).value);
-	write_reference(out,
-			total->is_mixed ? "what it is compared with" : total->reference);
+	write_reference(out, total->is_mixed ? "the reference" : total->reference);
 	fprintf(out, " in the median row, from ");
 	write_place(out, &sum->least);
 	fprintf(out, " to ");
@@ -221,11 +220,11 @@ static void write_trust(FILE *out, const struct total *total)
 		fprintf(out, "Each cell is a median");
 	if (total->confidence > 0)
 		fprintf(out,
-			" in an interval that holds the true one with %.3g&nbsp;%% %s",
+			" in an interval that contains the true one with %.3g&nbsp;%% %s",
 			percent,
 			percent < 95 ? "at least, not 95" : "confidence or more");
 	else
-		fprintf(out, ", some of one run alone, which ranks nothing");
+		fprintf(out, ", some of a single run, which ranks nothing");
 	fprintf(out,
 		"; %zu of %zu cells are pale: they cannot be told apart from what they "
 		"are compared with.</li>\n",
@@ -283,12 +282,11 @@ static void write_key(FILE *out, const struct total *total, const struct report 
 	if (old != NULL)
 		fprintf(out, "the older file");
 	else if (total->reference == NULL || total->is_mixed)
-		fprintf(out, "what each row is compared with");
+		fprintf(out, "the reference of each row");
 	else
 		write_reference(out, total->reference);
 	fprintf(out, "; above 1 is better%s: ",
-		total->has_less ? ", so where less is better the ratio is turned round"
-				: "");
+		total->has_less ? ", so where less is better the ratio is inverted" : "");
 	for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
 		fprintf(out, "<span class=\"%s\">%s</span> ", steps[i].class,
 			steps[i].text);

@@ -159,7 +159,7 @@ static void describe_change(const struct change *change, char text[CHANGE_BYTES]
 	if (figure->title == NULL) {
 		snprintf(text, CHANGE_BYTES, "%.*s",
 			 trouble != NULL ? (int)whole_letters(trouble, 500) : 100,
-			 trouble != NULL ? trouble : "no more trouble");
+			 trouble != NULL ? trouble : "no failure any more");
 		return;
 	}
 	format_value(change->old.median, figure->unit, before);
@@ -189,9 +189,9 @@ static void write_changes(FILE *out, const struct report *new, const struct tall
 	char text[CHANGE_BYTES];
 	size_t i;
 
-	fprintf(out, "<section id=\"changes\"><h2>What changed</h2>\n");
+	fprintf(out, "<section id=\"changes\"><h2>Changes</h2>\n");
 	if (tally->count == 0)
-		fprintf(out, "<p>Nothing, beyond noise, of %zu figures.</p>\n",
+		fprintf(out, "<p>None beyond noise, of %zu figures.</p>\n",
 			tally->compared - tally->unsure);
 	else
 		fprintf(out, "<div class=\"wide\" tabindex=\"0\"><table><thead><tr><th>"
@@ -239,7 +239,7 @@ static void warn_of_machines(const struct report *old, const struct report *new)
 	for (i = 0; keys[i] != NULL; i++)
 		if (!json_equal(json_object_get(a, keys[i]),
 				json_object_get(b, keys[i]))) {
-			warn("the files come from different machines (%s); measure both "
+			warn("the files are from different machines (%s); measure both "
 			     "on one to compare versions of pawl",
 			     keys[i]);
 			return;
@@ -251,7 +251,7 @@ static void print_tally(const struct tally *tally)
 	const size_t *n = tally->verdicts;
 
 	if (tally->count == 0)
-		printf("nothing changed beyond noise, of %zu figures\n",
+		printf("no change beyond noise, of %zu figures\n",
 		       tally->compared - tally->unsure);
 	else
 		printf("%zu worse, %zu better, %zu unchanged beyond noise\n", n[WORSE],
@@ -268,16 +268,14 @@ int report_diff(const struct report *old, const struct report *new, FILE *page)
 		compare_panel(old, &new->panels[i], &tally, &added);
 	if (tally.compared == 0)
 		refuse("'%s' and '%s' have no result in common; compare files of the "
-		       "same "
-		       "command",
+		       "same command",
 		       old->files[0].path, new->files[0].path);
 	for (i = 0; i < tally.count; i++)
 		print_change(&tally.changes[i]);
 	fflush(stdout);
 	warn_of_machines(old, new);
 	if (added + removed > 0)
-		warn("not compared: %zu results that only '%s' has, and %zu that only "
-		     "'%s' has",
+		warn("not compared: %zu results only in '%s', and %zu only in '%s'",
 		     removed, old->files[0].path, added, new->files[0].path);
 	if (tally.unsure > 0)
 		warn("not judged: %zu of %zu figures, from fewer than 5 runs, or without "

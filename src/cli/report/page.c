@@ -135,7 +135,7 @@ static const char *setting_words(const char *key)
 		{"placement", "placement of threads"},
 		{"pairs", "cache lines move in pairs"},
 		{"private_data", "sections touch private data"},
-		{"explicit_face", "context kept outside of the lock"},
+		{"explicit_face", "explicit context"},
 	};
 	size_t i;
 
@@ -234,9 +234,8 @@ static const struct own_section {
 	void (*write)(FILE *out, const struct report_file *file, size_t number);
 	void (*write_sentences)(FILE *out, const struct report_file *file);
 } own_sections[] = {
-	{"profile", "Waiting, as pawl profile saw it", write_profile,
-	 write_profile_sentences},
-	{"sim-papers", "Published against simulated", write_papers,
+	{"profile", "Waiting, from pawl profile", write_profile, write_profile_sentences},
+	{"sim-papers", "Published and simulated results", write_papers,
 	 write_papers_sentence},
 };
 
@@ -283,13 +282,13 @@ static void write_contents(FILE *out, const struct report *report)
 static void write_guide(FILE *out)
 {
 	fprintf(out,
-		"<p class=\"guide dim\">Marks are medians; bars are intervals that hold "
-		"the true median. Each lock has one colour on the whole page. Solid "
-		"lines and filled marks are pawl's, dashed lines and hollow marks those "
-		"of others; the dotted line is what they are compared with. Two whose "
-		"bars overlap are not ranked.<span class=\"script\"> Point at a mark, "
-		"or go to a plot with Tab and through it with the arrow keys, to read "
-		"it; click on a name to follow that lock.</span></p>\n");
+		"<p class=\"guide dim\">Marks are medians; bars are intervals that "
+		"contain the true median. Each lock has one colour on the whole page. "
+		"Solid lines and filled marks are pawl's, dashed lines and hollow marks "
+		"those of others; the dotted line is the reference. Two whose bars "
+		"overlap are not ranked.<span class=\"script\"> Point at a mark, or go "
+		"to a plot with Tab and through it with the arrow keys, to read it; "
+		"click on a name to follow that lock.</span></p>\n");
 }
 
 void begin_page(FILE *out, const struct report *report, const struct report *old)
@@ -301,7 +300,7 @@ void begin_page(FILE *out, const struct report *report, const struct report *old
 	fprintf(out,
 		"<header><h1>%s</h1><button type=\"button\" id=\"theme\" hidden>"
 		"Dark</button></header>\n",
-		old != NULL ? "pawl report: what changed" : "pawl report");
+		old != NULL ? "pawl report: changes" : "pawl report");
 	write_summary(out, report);
 	for (i = 0; i < report->file_count; i++)
 		if (has_own_section(&report->files[i]))

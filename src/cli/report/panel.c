@@ -292,7 +292,7 @@ void write_verdict(FILE *out, const struct report_panel *panel, int threads)
 		if (threads > 0)
 			fprintf(out, "%d thread%s: ", threads, threads == 1 ? "" : "s");
 		if (panel_takes_no_lock(panel))
-			fprintf(out, "the program takes no lock that pawl stands in for: "
+			fprintf(out, "the program takes no lock that pawl replaces: "
 				     "nothing to rank.");
 		else if (!are_enough(ranked, n))
 			fprintf(out, "too few runs to rank; 6 of each are enough.");

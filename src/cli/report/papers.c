@@ -129,8 +129,10 @@ void write_papers_sentence(FILE *out, const struct report_file *file)
 
 	json_array_foreach(claims, i, claim) held += holds(claim);
 	fprintf(out,
-		"<ul class=\"answer\">\n<li>Of what the papers publish, <b>%zu of "
-		"%zu</b> claims hold in simulation, %.0f&nbsp;%%.</li>\n</ul>\n",
+		"<ul class=\"answer\">\n"
+		"<li>Of the papers' published results, <b>%zu of %zu</b> hold in "
+		"simulation, %.0f&nbsp;%%.</li>\n"
+		"</ul>\n",
 		held, count, 100 * (double)held / (double)count);
 }
 
@@ -140,9 +142,9 @@ void write_papers(FILE *out, const struct report_file *file, size_t number)
 	size_t i;
 
 	fprintf(out,
-		"<section id=\"f%zu\"><h2>Published against simulated</h2>\n"
-		"<p class=\"dim\">Simulated over published; left of 0.5 and right of 2 "
-		"is at the edge. Crosses are claims that do not hold; one that says "
+		"<section id=\"f%zu\"><h2>Published and simulated results</h2>\n"
+		"<p class=\"dim\">Simulated over published; values below 0.5 and above 2 "
+		"are at the edge. Crosses are claims that do not hold; one that says "
 		"\"at least\" or \"at most\" may hold far from 1.</p>\n",
 		number);
 	draw(out, claims);

@@ -50,7 +50,8 @@ static void write_bars(FILE *out, const json_t *locks)
 	size_t i;
 
 	json_array_foreach(locks, i, lock) most = fmax(most, number_at(lock, "wait_ns"));
-	fprintf(out, "<h3>The locks that were waited for</h3>\n<div class=\"bars\">\n");
+	fprintf(out, "<h3>Contended locks</h3>\n"
+		     "<div class=\"bars\">\n");
 	json_array_foreach(locks, i, lock)
 	{
 		double ns = number_at(lock, "wait_ns");
@@ -214,13 +215,14 @@ static void write_histogram(FILE *out, const json_t *locks)
 	}
 	if (first > last)
 		return;
-	fprintf(out, "<h3>How long waits are</h3>\n<p class=\"dim\">From ");
+	fprintf(out, "<h3>Length of waits</h3>\n"
+		     "<p class=\"dim\">From ");
 	write_time(out, ldexp(1, (int)first));
 	fprintf(out, " to ");
 	write_time(out, ldexp(1, (int)last + 1));
 	fprintf(out, ", each column twice as long as the one before.</p>\n");
 	most = highest(counts, BUCKETS);
-	begin_columns(out, "histogram", "How long waits are");
+	begin_columns(out, "histogram", "Length of waits");
 	for (i = first; i <= last; i++) {
 		write_column(out, counts[i], most);
 		write_time(out, ldexp(1, (int)i));
@@ -293,7 +295,7 @@ static void write_blame(FILE *out, const json_t *lock)
 		most = pair;
 	if (most == NULL)
 		return;
-	fprintf(out, "<li>Most of that is because of <b>");
+	fprintf(out, "<li>Most of that is caused by <b>");
 	write_frame(out, json_array_get(json_object_get(most, "holder"), 0));
 	fprintf(out, "</b>, which holds it, while <b>");
 	write_frame(out, json_array_get(json_object_get(most, "waiter"), 0));
@@ -315,7 +317,8 @@ void write_profile_sentences(FILE *out, const struct report_file *file)
 	}
 	fprintf(out, "<ul class=\"answer\">\n<li>");
 	if (all == 0) {
-		fprintf(out, "No wait for a pthread lock was seen.</li>\n</ul>\n");
+		fprintf(out, "No thread waited for a pthread lock.</li>\n"
+			     "</ul>\n");
 		return;
 	}
 	fprintf(out, "Threads waited <b>");
@@ -344,12 +347,12 @@ void write_profile(FILE *out, const struct report_file *file, size_t number)
 				: "a program");
 	fprintf(out, "</h2>\n");
 	if (json_array_size(locks) == 0) {
-		fprintf(out, "<p>No wait for a pthread lock was seen.</p></section>\n");
+		fprintf(out, "<p>No thread waited for a pthread lock.</p></section>\n");
 		return;
 	}
 	write_bars(out, locks);
-	write_flames(out, locks, "waiter", "Who waits");
-	write_flames(out, locks, "holder", "Who makes them wait");
+	write_flames(out, locks, "waiter", "Waiters");
+	write_flames(out, locks, "holder", "Holders");
 	write_histogram(out, locks);
 	write_timeline(out, json_object_get(file->root, "timeline"));
 	fprintf(out, "</section>\n");

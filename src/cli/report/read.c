@@ -64,11 +64,12 @@ static void load(struct report_file *file)
 		;
 	if (tools[i] == NULL)
 		refuse("'%s' is not from 'pawl bench', 'pawl sim', 'pawl try' or 'pawl "
-		       "profile': there is nothing in it to show",
+		       "profile': nothing to show",
 		       file->path);
 	file->tool = tools[i];
 	if (!fits_schema(file->tool, file->root, why))
-		refuse("'%s' is not as 'pawl %s --json' writes it: %s; write it anew",
+		refuse("'%s' does not match the schema of 'pawl %s --json': %s; write it "
+		       "again",
 		       file->path,
 		       strcmp(file->tool, "sim-papers") == 0 ? "sim --preset papers"
 							     : file->tool,
@@ -214,14 +215,14 @@ static void add_result(struct report *report, const struct report_file *file, si
 	struct report_panel *panel;
 
 	if (!is_sound(json))
-		refuse("'%s': result %zu has no \"lock\", \"workload\", \"threads\" or "
-		       "\"trouble\" that makes sense; write the file anew",
+		refuse("'%s': result %zu has an invalid \"lock\", \"workload\", "
+		       "\"threads\" or \"trouble\"; write the file again",
 		       file->path, i + 1);
 	result.threads = (int)json_integer_value(json_object_get(json, "threads"));
 	panel = panel_for(report, file, json);
 	if (find_result(panel, result.lock, result.threads) != NULL)
-		refuse("'%s': result %zu is of the same lock, workload and threads as "
-		       "another; write the file anew",
+		refuse("'%s': result %zu has the same lock, workload and threads as "
+		       "another; write the file again",
 		       file->path, i + 1);
 	panel->results = grow(panel->results, panel->count, sizeof(result));
 	panel->results[panel->count++] = result;

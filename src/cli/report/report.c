@@ -80,25 +80,23 @@ int report_main(int argc, char **argv)
 		{"output", "FILE",
 		 "the page to write; -o for short (report.html; with --diff none)",
 		 parse_text, &output},
-		{"diff", NULL, "compare two files instead: what changed beyond noise",
+		{"diff", NULL, "compare two files instead: changes beyond noise",
 		 parse_flag, &diff},
 		{.name = NULL},
 	};
 	const struct usage usage = {
 		.command = "report",
 		.operands = "FILE.json...",
-		.about =
-			"Makes one page from files that 'pawl bench --json', 'pawl sim "
-			"--json' (also of\n"
-			"--preset papers), 'pawl try --json' and 'pawl profile --json' "
-			"wrote: first the\n"
-			"answer, a matrix of all locks and three sentences, then plots "
-			"and numbers. It\n"
-			"needs nothing else, also no network.\n"
-			"With --diff, compares an older file with a newer one, figure by "
-			"figure, and exits\n"
-			"with 1 if one became worse beyond noise; with -o, as a page, "
-			"too.",
+		.about = "Makes one page from files of 'pawl bench --json', 'pawl sim "
+			 "--json' (also with\n"
+			 "--preset papers), 'pawl try --json' and 'pawl profile --json': "
+			 "first a matrix of all\n"
+			 "locks and three sentences, then plots and numbers. The page "
+			 "needs no network.\n"
+			 "With --diff, compares an older file with a newer one, figure "
+			 "by figure, and exits\n"
+			 "with 1 if one became worse beyond noise; with -o, also as a "
+			 "page.",
 		.options = options,
 	};
 	struct report report;

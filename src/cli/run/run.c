@@ -54,12 +54,12 @@ int run_main(int argc, char **argv)
 		{"lock", "NAME", "the lock to use; default " OFFER_DEFAULT, parse_text,
 		 &lock},
 		{"rwlock", "WHOSE",
-		 "whose read-write locks to use: " OFFER_RWLOCK_OURS
-		 " or " OFFER_RWLOCK_GLIBC " (" OFFER_RWLOCK_OURS ")",
+		 "read-write locks to use: " OFFER_RWLOCK_OURS " or " OFFER_RWLOCK_GLIBC
+		 " (" OFFER_RWLOCK_OURS ")",
 		 parse_rwlock, &rwlock},
-		{"stats", NULL, "report on stderr, at exit, how the lock fared",
+		{"stats", NULL, "print statistics of the lock on stderr at exit",
 		 parse_flag, &stats},
-		{"list", NULL, "print which locks can be used, and why others cannot",
+		{"list", NULL, "list the locks that can be used, and why others cannot",
 		 parse_flag, &list},
 		{.name = NULL},
 	};

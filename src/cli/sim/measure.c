@@ -67,8 +67,8 @@ static double run_lock(const struct session *session, const char *lock, uint64_t
 	struct bench_outcome outcome;
 
 	if (!mutex_run(find_subject(lock), &shape, &outcome))
-		give_up("'%s' does not come to its end with %d threads: %s", lock,
-			MEASURE_THREADS, strerror(errno));
+		give_up("'%s' does not finish with %d threads: %s", lock, MEASURE_THREADS,
+			strerror(errno));
 	if (!outcome.exclusive)
 		give_up("EXCLUSION VIOLATED by '%s' with %d threads; do not use this "
 			"lock, and report it",

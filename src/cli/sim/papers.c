@@ -64,7 +64,7 @@ static struct claim_result *make_results(const struct request *request)
 		chosen += !results[i].left_out;
 	}
 	if (chosen == 0)
-		refuse("--locks: no claim is about '%s'; leave it out for all claims",
+		refuse("--locks: no claim is about '%s'; remove it for all claims",
 		       request->locks_text);
 	return results;
 }

@@ -18,16 +18,16 @@
 /* The papers' experiments. Command-line options take precedence. */
 static const struct preset presets[] = {
 	{.name = "max",
-	 .about = "MutexBench, nothing outside of the critical section",
+	 .about = "MutexBench, no work outside of the critical section",
 	 .cs = 1,
 	 .episodes = 20000},
 	{.name = "moderate",
-	 .about = "MutexBench, up to 250 steps outside of it",
+	 .about = "MutexBench, up to 250 steps outside of the section",
 	 .cs = 1,
 	 .ncs = 250,
 	 .episodes = 20000},
 	{.name = "table2",
-	 .about = "misses in an episode (Hapax paper, Table 2)",
+	 .about = "misses per episode (Hapax paper, Table 2)",
 	 .machine = "altra-128",
 	 .locks = "mcs,clh,hemlock-ctr,ticket,twa,reciprocating,tidex,hapax,hapax-vw",
 	 .threads = {3, {10, 20, 40}},
@@ -46,23 +46,23 @@ static const struct preset presets[] = {
 	 .workload = WORKLOAD_DIAMETER,
 	 .episodes = 20000},
 	{.name = "ring",
-	 .about = "a token goes round, by three ways to poll (Hemlock paper, 5.5)",
+	 .about = "a token ring, with three ways to poll (Hemlock paper, 5.5)",
 	 .workload = WORKLOAD_RING,
 	 .episodes = 20000},
 	{.name = "readers",
-	 .about = "readers of a reader-writer lock, in each of its forms",
+	 .about = "readers of a reader-writer lock, in each of its modes",
 	 .workload = WORKLOAD_READERS,
 	 .machine = "epyc-512",
 	 .threads = {4, {1, 8, 64, 256}},
 	 .episodes = 20000},
 	{.name = "numa",
-	 .about = "MutexBench, wait elements at home, away, and all on node 0",
+	 .about = "MutexBench, wait elements local, remote, and all on node 0",
 	 .locks = "mcs,clh,hemlock-ctr,reciprocating",
 	 .cs = 1,
 	 .episodes = 20000,
 	 .placements = true},
 	{.name = "papers",
-	 .about = "what the papers publish, against what is simulated",
+	 .about = "published results against simulated ones",
 	 .episodes = 2000,
 	 .papers = true},
 	{.name = "validate",
@@ -160,8 +160,8 @@ static void add_lock(const char *option, const char *name, void *into)
 		       "'%s'",
 		       option, name);
 	if (*known == NULL && strchr(name, '+') != NULL)
-		refuse("--%s: the waiters of '%s' sleep, and here every thread has a "
-		       "CPU; leave out the '%s'",
+		refuse("--%s: the waiters of '%s' park, and here every thread has a CPU; "
+		       "remove the '%s'",
 		       option, name, strchr(name, '+'));
 	if (*known == NULL)
 		refuse_lock(name, nth_subject);
@@ -196,9 +196,9 @@ static void load_machine(struct machine *machine, const char *name)
 	if (machine_load(machine, name, error, sizeof(error)))
 		return;
 	if (access(name, F_OK) != 0)
-		refuse_name("machine", name, nth_machine,
-			    "'pawl sim --list-machines' names them; or name a file that "
-			    "describes one");
+		refuse_name(
+			"machine", name, nth_machine,
+			"'pawl sim --list-machines' lists them; or name a machine file");
 	refuse("--machine: %s", error);
 }
 
@@ -254,7 +254,7 @@ static void fill_in(struct request *request)
 	for (i = 0; i < request->threads.count; i++)
 		if (request->threads.values[i] > cpus)
 			refuse("--threads: %s has %d CPUs, and every thread needs one; "
-			       "ask for at most %d threads, or another --machine",
+			       "use at most %d threads, or another --machine",
 			       request->machine.name, cpus, cpus);
 	if (request->cs == UNSET)
 		request->cs = preset->cs;
@@ -295,11 +295,11 @@ int sim_main(int argc, char **argv)
 				  .jobs = (int)sysconf(_SC_NPROCESSORS_ONLN),
 				  .protocol = UNSET};
 	const struct option_spec options[] = {
-		{"machine", "M", "a machine by name, or a file that describes one",
-		 parse_text, &request.machine_name},
+		{"machine", "M", "a machine by name, or a machine file", parse_text,
+		 &request.machine_name},
 		{"set", "KEY=N,...", "change keys of the machine, as settle=0,home=5",
 		 parse_text, &request.changes},
-		{"locks", "A,B", "the locks to compare (all that spin)", parse_text,
+		{"locks", "A,B", "locks to compare (all that spin)", parse_text,
 		 &request.locks_text},
 		{"threads", "N,M", "numbers of threads (1, 2, 5, 10 ... up to the CPUs)",
 		 parse_positives, &request.threads},
@@ -309,21 +309,22 @@ int sim_main(int argc, char **argv)
 		 parse_natural, &request.ncs},
 		{"preset", "NAME", "one of the experiments above (max)", parse_preset,
 		 &request.preset},
-		{"episodes", "N", "to be simulated in a run (20000)", parse_positive,
+		{"episodes", "N", "episodes per run (20000)", parse_positive,
 		 &request.episodes},
 		{"runs", "R", "runs of each, with seeds N, N+1 ... (3)", parse_positive,
 		 &request.runs},
-		{"seed", "N", "of all random choices (1)", parse_seed, &request.seed},
+		{"seed", "N", "seed of all random choices (1)", parse_seed,
+		 &request.seed},
 		{"jobs", "N", "processes that simulate (one for each CPU)",
 		 parse_positive, &request.jobs},
 		{"sensitivity", NULL,
-		 "with papers: which claims change with each latency 30 % off",
-		 parse_flag, &request.sensitivity},
+		 "with papers: claims that change when a latency is 30 % off", parse_flag,
+		 &request.sensitivity},
 		{"json", "FILE", "write the results to FILE; - is stdout", parse_text,
 		 &request.json},
 		{"private", NULL, "the critical section touches the thread's own data",
 		 parse_flag, &request.private_data},
-		{"explicit", NULL, "context is kept outside of the lock", parse_flag,
+		{"explicit", NULL, "explicit context, outside of the lock", parse_flag,
 		 &request.explicit_face},
 		{"pairs", NULL, "cache lines move in pairs of 64 bytes", parse_flag,
 		 &request.pairs},
@@ -335,32 +336,30 @@ int sim_main(int argc, char **argv)
 		 parse_thread_homes, &request.thread_homes},
 		{"placement", "P", "of threads: cores or spread (cores)", parse_placement,
 		 &request.placement},
-		{"list-machines", NULL, "name the machines built in", parse_flag,
+		{"list-machines", NULL, "list the built-in machines", parse_flag,
 		 &request.list_machines},
 		{.name = NULL},
 	};
 	const struct usage usage = {
 		.command = "sim",
-		.about =
-			"Runs the locks on a simulated machine: caches, directory, "
-			"sockets, and a clock\n"
-			"of its own. Prints the throughput in virtual time and, for each "
-			"episode, the\n"
-			"coherence misses, copies lost to other CPUs' writes, misses "
-			"settled by another\n"
-			"node, and read-modify-writes. The same input gives the same "
-			"output, byte by byte.\n"
-			"\n"
-			"Presets: max, moderate (MutexBench), table2 (misses in an "
-			"episode), multiwait,\n"
-			"diameter, ring, readers, numa, papers, validate (predicts this "
-			"machine "
-			"from a few\n"
-			"latencies, and measures it). docs/simulation.md explains them. "
-			"Locks: those that\n"
-			"spin, as here every thread has a CPU, and mutex, whose sleeps "
-			"are delays. Ctrl-C\n"
-			"ends the simulation and reports what there is.",
+		.about = "Runs the locks on a simulated machine with caches, a "
+			 "directory, sockets and a virtual\n"
+			 "clock. Prints the throughput in virtual time and, per episode, "
+			 "the coherence misses,\n"
+			 "copies invalidated by other CPUs, misses served by another "
+			 "node, and\n"
+			 "read-modify-writes. The same input gives the same output, byte "
+			 "by byte.\n"
+			 "\n"
+			 "Presets: max, moderate (MutexBench), table2 (misses per "
+			 "episode), multiwait,\n"
+			 "diameter, ring, readers, numa, papers, validate (predicts this "
+			 "machine from a few\n"
+			 "latencies, and measures it). docs/simulation.md explains them. "
+			 "Locks: those that\n"
+			 "spin, since every thread has a CPU, and mutex, whose sleeps "
+			 "are delays. Ctrl-C\n"
+			 "prints partial results.",
 		.options = options,
 	};
 	struct cell *cells;
@@ -385,7 +384,7 @@ int sim_main(int argc, char **argv)
 		request.runs, request.episodes);
 	done = cells_simulate(cells, count, &request);
 	if (was_interrupted()) {
-		warn("interrupted; what follows was simulated until then");
+		warn("interrupted; these are partial results");
 		status = EXIT_INTERRUPTED;
 	}
 	cells_report(cells, done);

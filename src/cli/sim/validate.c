@@ -87,14 +87,14 @@ void validate_prepare(struct request *request)
 	static const struct latencies any = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0};
 
 	if (request->machine_name != NULL)
-		refuse("--machine: validate measures the machine that it is on; leave it "
-		       "out, or change a key by --set");
+		refuse("--machine: validate measures this machine; remove it, or change "
+		       "a key by --set");
 	if (request->threads.count != 0 &&
 	    (request->threads.count > 1 || request->threads.values[0] != THREADS))
-		refuse("--threads: validate has two threads; leave it out");
+		refuse("--threads: validate has two threads; remove it");
 	if (usable_cpus() < THREADS)
 		refuse("--preset: validate needs two CPUs, and this process may use one; "
-		       "run it on another machine, or let it use more");
+		       "use another machine, or allow more");
 	validate_machine(&request->machine, &any);
 }
 
@@ -144,7 +144,7 @@ static struct verdict print_rows(struct row *rows, size_t count)
 	size_t i;
 
 	qsort(rows, count, sizeof(*rows), by_measured);
-	printf("mutex, %d threads, ns an episode\n", THREADS);
+	printf("mutex, %d threads, ns per episode\n", THREADS);
 	printf("  %-20s %10s %10s %8s %8s\n", "lock", "predicted", "measured", "+-",
 	       "error");
 	for (i = 0; i < count; i++) {
@@ -225,8 +225,8 @@ static size_t fill_rows(const struct request *request, const struct measured *me
 		const char *lock = request->locks.list[i];
 
 		if (measured[i].runs == 0)
-			warn("%s was not measured: something else disturbed each of "
-			     "its runs; raise --runs",
+			warn("%s was not measured: each of its runs was disturbed; raise "
+			     "--runs",
 			     lock);
 		else
 			rows[filled++] = (struct row){lock, 1e9 / cells[i].rate.value,
@@ -251,7 +251,7 @@ int validate_main(struct request *request, int argc, char **argv)
 	print_context(context);
 	if (!measure_here(&setup, &l, measured)) {
 		json_decref(context);
-		warn("interrupted; nothing is compared");
+		warn("interrupted; nothing compared");
 		return EXIT_INTERRUPTED;
 	}
 	validate_machine(&request->machine, &l);

@@ -173,7 +173,7 @@ void take_look(struct trial *trial)
 	struct candidate *glibc = trial->candidates;
 	double began = now();
 
-	fprintf(stderr, "first look: under glibc, and under %s with statistics\n",
+	fprintf(stderr, "first runs: under glibc, and under %s with statistics\n",
 		glibc[1].name);
 	warm_up_glibc(glibc);
 	if (runs_interrupted())
@@ -182,10 +182,10 @@ void take_look(struct trial *trial)
 	if (trial->look.lock == NULL)
 		return; /* it failed, which another lock may not */
 	if (!trial->look.counts.any)
-		warn("'%s' did not say at its end that it used %s: if it starts a "
-		     "program "
-		     "that is statically linked or set-user-ID, what follows says "
-		     "nothing, so try that program itself; or it ended without exit()",
+		warn("'%s' did not report at its end that it used %s: if it starts a "
+		     "program that is statically linked or set-user-ID, these results "
+		     "mean nothing, so try that program itself; or it ended without "
+		     "exit()",
 		     program_name(trial->request), glibc[1].name);
 	if (trial->request->runs == 0)
 		look_at_glibc(glibc, began, trial->request->budget);

@@ -72,8 +72,7 @@ static void run_round(struct trial *trial, size_t *order, uint64_t *random)
 		if (runs_on(candidate))
 			measure_once(candidate);
 		if (*trial->candidates[0].trouble != '\0')
-			give_up("'%s' works only now and then, without any lock of "
-				"pawl's: %s",
+			give_up("'%s' fails at times under glibc, too: %s",
 				program_name(trial->request),
 				trial->candidates[0].trouble);
 	}
@@ -257,7 +256,7 @@ void run_race(struct trial *trial, double deadline)
 		race(trial, rounds, deadline);
 		return;
 	}
-	fprintf(stderr, "%d runs of each; about %.0f s in all\n", rounds,
+	fprintf(stderr, "%d runs of each; about %.0f s in total\n", rounds,
 		ceil(rounds * round_s(trial)));
 	expect_seconds(rounds * round_s(trial));
 	race(trial, rounds, 0);

@@ -109,7 +109,7 @@ static void print_look(const struct look *look)
 		return;
 	print_count("mutexes", c->acquisitions, c->contended, look->lock);
 	print_count("read-write locks", c->rwlocks, c->rwlocks_contended, "pawl's");
-	printf("Its threads lost %.1f ms in waiting: %.1f ms for mutexes, %.1f ms for "
+	printf("Its threads waited for %.1f ms: %.1f ms for mutexes, %.1f ms for "
 	       "read-write locks, %.1f ms for mutexes after a signal; that is %.2f %% of "
 	       "%.2f s of wall time, and %.2f %% of the threads' time.\n",
 	       1e3 * (c->mutex_s + c->rwlock_s + c->after_signal_s), 1e3 * c->mutex_s,
@@ -137,8 +137,7 @@ static void warn_of_errors(const struct trial *trial)
 	}
 	if (worst != NULL)
 		warn("the %s varies by %.0f %% under %s; raise --budget, give the "
-		     "program "
-		     "more to do, or quiet the machine",
+		     "program more work, or stop other programs",
 		     figure_texts[trial->deciding].phrase, 100 * most, worst->name);
 }
 

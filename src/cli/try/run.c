@@ -215,12 +215,11 @@ bool run_once(struct candidate *candidate, char **environment, double figures[FI
 		if (request->metric != NULL &&
 		    !find_metric(&request->regex, out, &figures[METRIC]))
 			snprintf(trouble, sizeof(candidate->trouble),
-				 "no number above 0 in its output where --metric looks "
-				 "for one");
+				 "--metric finds no number above 0 in its output");
 		else if (request->same_output && all.reference >= 0 &&
 			 !same_contents(out, all.reference))
 			snprintf(trouble, sizeof(candidate->trouble),
-				 "another output than under glibc");
+				 "output differs from that under glibc");
 	}
 	close(err);
 	if (all.reference < 0 && request->same_output)
@@ -240,11 +239,10 @@ void warm_up_glibc(struct candidate *glibc)
 		if (!run_once(glibc, NULL, glibc->warm_up)) {
 			if (all.is_interrupted)
 				return;
-			refuse("'%s' without any lock of pawl's: %s; give %s",
-			       program_name(all.request),
+			refuse("'%s' under glibc: %s; give %s", program_name(all.request),
 			       i == 0 ? glibc->trouble
-				      : "its output differs from run to run, so leave "
-					"out --same-output",
+				      : "its output differs from run to run, so remove "
+					"--same-output",
 			       all.request->server != NULL
 				       ? "a server and a load that work"
 				       : "a program that works");

@@ -65,7 +65,7 @@ static int open_socket(void)
 	int file = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	if (file < 0)
-		give_up("cannot make a socket: %s", strerror(errno));
+		give_up("cannot create a socket: %s", strerror(errno));
 	return file;
 }
 
@@ -107,7 +107,7 @@ void check_ready(const char *text, double limit)
 	ready.limit = limit;
 	/* Orphans of the server are reparented to us, and found at the end. */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L) != 0)
-		give_up("cannot become the parent of what a server leaves behind: %s",
+		give_up("cannot become the parent of orphaned processes: %s",
 			strerror(errno));
 	if (text == NULL)
 		return;
@@ -124,8 +124,8 @@ void check_ready(const char *text, double limit)
 	if (ready.port < 1 || ready.port > UINT16_MAX)
 		refuse("--ready: '%s' is not a port from 1 to %d", text, UINT16_MAX);
 	if (!port_is_free())
-		refuse("--ready: port %d is in use already; stop what uses it, or let "
-		       "the server have another",
+		refuse("--ready: port %d is already in use; stop the program that uses "
+		       "it, or choose another port",
 		       ready.port);
 }
 

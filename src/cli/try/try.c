@@ -159,7 +159,7 @@ static int run(const struct request *request, json_t *context)
 	trial.spent_s = now() - began;
 	status = status_of(&trial);
 	if (runs_interrupted()) {
-		warn("interrupted; what follows was measured until then");
+		warn("interrupted; these are partial results");
 		status = EXIT_INTERRUPTED;
 	}
 	if (trial.candidates[0].runs > 0 || trial.wanted_s > 0 || !runs_interrupted()) {
@@ -178,24 +178,24 @@ static void refuse_an_interposer(void)
 	const char *preloaded = getenv("LD_PRELOAD");
 
 	if (preloaded != NULL && strstr(preloaded, "libpawl-pthread") != NULL)
-		refuse("LD_PRELOAD has pawl's interposer in it already, so nothing would "
-		       "run under glibc; unset it");
+		refuse("LD_PRELOAD already has pawl's interposer, so nothing would run "
+		       "under glibc; unset it");
 }
 
 /* Checks combinations of options. */
 static void check_request(struct request *request, char **words, bool has_program)
 {
 	if (request->server != NULL && has_program)
-		refuse("--server is instead of a program; leave out '%s'", words[0]);
+		refuse("--server replaces the program; remove '%s'", words[0]);
 	if (request->server == NULL && (request->load != NULL || request->ready != NULL))
-		refuse("--%s is for a server, which is not given; add --server",
+		refuse("--%s needs a server; add --server",
 		       request->load != NULL ? "load" : "ready");
 	if (request->server != NULL && request->load == NULL)
-		refuse("--server does nothing by itself; say what to measure by --load");
+		refuse("--server needs a load to measure; add --load");
 	if (request->server == NULL && !has_program)
 		refuse("no program given: pawl try [OPTION...] -- PROGRAM [ARGUMENT...]");
 	if (request->less && request->metric == NULL)
-		refuse("--less says how to read --metric, which is not given; add it");
+		refuse("--less needs a metric; add --metric");
 	if (has_program)
 		request->program = words;
 }
@@ -205,58 +205,54 @@ int try_main(int argc, char **argv)
 	struct request request = {.budget = default_budget};
 	const struct option_spec options[] = {
 		{"locks", "A,B",
-		 "the locks to compare with glibc; A+rwlock: with pawl's\n"
-		 "                     read-write locks, too",
+		 "locks to compare with glibc; A+rwlock: also with\n"
+		 "                     pawl's read-write locks",
 		 parse_locks, &request},
-		{"budget", "TIME", "how long it may take, such as 90s or 2m (60s)",
-		 parse_budget, &request.budget},
-		{"runs", "N",
-		 "of each, whatever the first look says (as many as it takes)",
+		{"budget", "TIME", "time limit, such as 90s or 2m (60s)", parse_budget,
+		 &request.budget},
+		{"runs", "N", "of each, regardless of the first runs (as many as needed)",
 		 parse_runs, &request.runs},
-		{"server", "CMD",
-		 "instead of PROGRAM: a server, which is started each time", parse_text,
-		 &request.server},
-		{"load", "CMD", "what is run against the server, and measured",
+		{"server", "CMD", "instead of PROGRAM: a server, started for each run",
+		 parse_text, &request.server},
+		{"load", "CMD", "command to run against the server, and to measure",
 		 parse_text, &request.load},
 		{"ready", "WHEN",
-		 "a port at which the server answers, or a pattern in what it\n"
-		 "                     prints, when it is ready (after 0.5 s)",
+		 "a port at which the server answers, or a pattern in its\n"
+		 "                     output, when it is ready (after 0.5 s)",
 		 parse_text, &request.ready},
 		{"metric", "REGEX",
-		 "rank by the number that the first (group) stands for in stdout",
+		 "rank by the number in stdout that the first (group) matches",
 		 parse_metric, &request},
-		{"less", NULL, "the less of the metric, the better (the more)",
-		 parse_flag, &request.less},
-		{"same-output", NULL, "a lock under which stdout differs is not ranked",
+		{"less", NULL, "less of the metric is better (more)", parse_flag,
+		 &request.less},
+		{"same-output", NULL, "do not rank a lock under which stdout differs",
 		 parse_flag, &request.same_output},
-		{"json", "FILE", "write context and every sample to FILE; - is stdout",
+		{"json", "FILE", "write the context and all samples to FILE; - is stdout",
 		 parse_text, &request.json},
 		{.name = NULL},
 	};
 	const struct usage usage = {
 		.command = "try",
 		.operands = "-- PROGRAM [ARGUMENT...]",
-		.about =
-			"Says which lock is best for a program, or that it does not "
-			"matter. A first look,\n"
-			"one run under statistics, shows how long threads wait for "
-			"locks: "
-			"if a better\n"
-			"lock could not spare what can be seen, that is the answer. Else "
-			"the program is\n"
-			"run under each lock and under plain glibc, interleaved at "
-			"random; locks that\n"
-			"cannot win are dropped. By wall time, or by a figure that the "
-			"program prints.\n"
-			"The program gets standard input only if that is a file, from "
-			"its start each\n"
-			"time; what it prints is not shown. A lock under which it "
-			"fails, or takes more\n"
-			"than ten times as long, is not ranked. Ctrl-C ends the "
-			"measuring and reports\n"
-			"what there is. Locks unless said otherwise: mutex, ttas+park, "
-			"mcs+park,\n"
-			"hapax+park; 'pawl run --list' shows all.",
+		.about = "Finds the best lock for a program, or that locks do not "
+			 "matter. The first runs,\n"
+			 "one of them with statistics, show how long threads wait for "
+			 "locks: if no lock\n"
+			 "could save a visible share of the time, that is the verdict. "
+			 "Otherwise the\n"
+			 "program is run under each lock and under plain glibc, "
+			 "interleaved at random;\n"
+			 "locks that cannot win are dropped. Ranks by wall time, or by a "
+			 "figure that the\n"
+			 "program prints. The program gets standard input only if that "
+			 "is a file, from its\n"
+			 "start each time; its output is not shown. A lock under which "
+			 "it fails, or takes\n"
+			 "more than ten times as long, is not ranked. Ctrl-C prints "
+			 "partial results.\n"
+			 "Default locks: mutex, ttas+park, mcs+park, hapax+park; 'pawl "
+			 "run --list' lists\n"
+			 "all.",
 		.options = options,
 	};
 	json_t *context = describe_context(argc, argv);

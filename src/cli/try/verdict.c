@@ -233,24 +233,23 @@ static void write_undecided(FILE *out, const struct trial *trial)
 	fprintf(out, "Undecided: locks may matter, as up to ");
 	write_percent(out, fmin(trial->look.possible, 1));
 	fprintf(out,
-		" of the wall time could be spared, but %d runs under glibc and one "
-		"lock would take %.0f s more than there are; ask for ",
+		" of the wall time could be saved, but %d runs under glibc and one lock "
+		"need %.0f s more than the budget; use ",
 		RUNS_TO_RANK, ceil(trial->wanted_s));
 	write_budget(out, trial->request->budget + 1.2 * trial->wanted_s);
-	fprintf(out, ", or give the program less to do");
+	fprintf(out, ", or give the program less work");
 }
 
 static void write_no_matter(FILE *out, const struct trial *trial)
 {
-	fprintf(out, "Locks do not matter here: the program lost ");
+	fprintf(out, "Locks do not matter here: the program spent ");
 	write_percent(out, trial->look.wall_share);
 	fprintf(out,
-		" of its wall time in waiting for them, and no lock could spare more "
-		"than ");
+		" of its wall time waiting for them, and no lock could save more than ");
 	write_percent(out, trial->look.possible);
-	fprintf(out, ", where less than ");
+	fprintf(out, ", where differences below ");
 	write_percent(out, trial->look.visible);
-	fprintf(out, " cannot be seen; leave it as it is");
+	fprintf(out, " are not visible; leave it as it is");
 }
 
 static void write_sentence(FILE *out, const struct trial *trial)
@@ -260,7 +259,7 @@ static void write_sentence(FILE *out, const struct trial *trial)
 	switch (find_verdict(trial)) {
 	case VERDICT_NO_LOCK:
 		fprintf(out, "Nothing to rank: the program takes no lock that pawl "
-			     "stands in for, and none can make it faster");
+			     "replaces, so no lock can make it faster");
 		break;
 	case VERDICT_NO_MATTER:
 		write_no_matter(out, trial);
@@ -269,12 +268,12 @@ static void write_sentence(FILE *out, const struct trial *trial)
 		write_undecided(out, trial);
 		break;
 	case VERDICT_NOTHING:
-		fprintf(out, "Nothing to rank: under no lock was the program run to its "
-			     "end as under glibc");
+		fprintf(out, "Nothing to rank: the program failed under every lock, but "
+			     "not under glibc");
 		break;
 	case VERDICT_FEW_RUNS:
 		fprintf(out,
-			"Too few runs to tell a difference from chance: ask for --runs "
+			"Too few runs to distinguish a difference from noise: use --runs "
 			"%d or more",
 			RUNS_TO_RANK);
 		break;
@@ -293,14 +292,14 @@ static void write_sentence(FILE *out, const struct trial *trial)
 		break;
 	case VERDICT_VARIES:
 		fprintf(out,
-			"No difference can be told: the %s varies so much that up to "
-			"%.0f %% might go unseen",
+			"No difference is visible: the %s varies so much that up to %.0f "
+			"%% might be missed",
 			phrase, ceil(100 * unseen(trial)));
 		break;
 	case VERDICT_EQUAL:
 		fprintf(out,
 			"No difference: no lock changes the %s of this program beyond "
-			"noise; more than %.0f %% would have been seen",
+			"noise; more than %.0f %% would be visible",
 			phrase, ceil(100 * unseen(trial)));
 		break;
 	}
