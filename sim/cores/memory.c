@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "memory.h"
 
-#include <sim/explore/lines.h>
+#include <sim/common/lines.h>
 
 #include <stdio.h>
 #include <string.h>

@@ -6,9 +6,9 @@
  * stack, so a frame holds that one and points to the others in frames below.
  */
 #include "machine.h"
-#include "visited.h"
 
-#include <sim/explore/dice.h>
+#include <sim/common/dice.h>
+#include <sim/common/visited.h>
 
 #include <stdlib.h>
 #include <string.h>

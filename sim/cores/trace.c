@@ -2,7 +2,7 @@
 /* Prints a failing execution, one line per step. */
 #include "machine.h"
 
-#include <sim/explore/lines.h>
+#include <sim/common/lines.h>
 #include <sim/seam.h>
 
 static void tell_modification(FILE *out, const struct request *r,

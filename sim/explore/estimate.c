@@ -16,7 +16,7 @@
 #define _GNU_SOURCE /* pipe2 */
 #include "search.h"
 
-#include "dice.h"
+#include <sim/common/dice.h>
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,9 +5,9 @@
  * static words, which are few, in a small hash table.
  */
 #define _GNU_SOURCE /* dl_iterate_phdr */
-#include "lines.h"
 #include "memory.h"
 
+#include <sim/common/lines.h>
 #include <sim/seam.h>
 
 #include <link.h>

@@ -12,10 +12,10 @@
  * and k steps, a failure that needs d events in a certain order is found under sc with a
  * probability of at least 1 / (n k^(d-1)).
  */
-#include "dice.h"
 #include "search.h"
 
-#include <sim/cores/visited.h>
+#include <sim/common/dice.h>
+#include <sim/common/visited.h>
 
 unsigned random_below(struct search *s, unsigned n)
 {

@@ -31,7 +31,7 @@
  */
 #include "search.h"
 
-#include <sim/cores/visited.h>
+#include <sim/common/visited.h>
 #include <sim/fiber.h>
 #include <sim/runtime.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints a failing execution, one line per step. */
 #include "search.h"
-#include "lines.h"
 
+#include <sim/common/lines.h>
 #include <sim/seam.h>
 
 #include <stdlib.h>

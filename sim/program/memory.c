@@ -7,7 +7,7 @@
  */
 #include "program.h"
 
-#include <sim/explore/lines.h>
+#include <sim/common/lines.h>
 
 #include <stdlib.h>
 #include <string.h>

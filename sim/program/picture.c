@@ -2,7 +2,7 @@
 /* Builds the rows of a failing execution from the steps of its trace. */
 #include "picture.h"
 
-#include <sim/explore/lines.h>
+#include <sim/common/lines.h>
 
 #include <string.h>
 

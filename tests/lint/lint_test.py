@@ -25,7 +25,7 @@ class LintTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.tree = tempfile.mkdtemp()
-        for folder in ("include", "backend", "src"):
+        for folder in ("include", "backend", "src", "sim"):
             shutil.copytree(os.path.join(ROOT, folder), os.path.join(cls.tree, folder))
 
     @classmethod
@@ -207,6 +207,11 @@ class LintTest(unittest.TestCase):
         self.edit("shared/shared.c", '#include "os/shared.h"',
                   '#include "os/shared.h"\n#include "lease/leases.h"')
         self.assert_found("shared/shared.c:", "includes lease/leases.h")
+
+    def test_include_that_goes_up_in_the_simulators(self):
+        path = os.path.join(self.tree, "sim", "explore", "random.c")
+        self.spoil(path, lint.read(path).replace("<sim/common/dice.h>", "<sim/cores/cores.h>"))
+        self.assert_found("explore/random.c:", "includes sim/cores/cores.h, which is not below")
 
     def test_include_of_another_subcommand(self):
         self.edit("cli/run/run.c", '#include "cli/commands.h"',

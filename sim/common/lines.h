@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Maps a code address to the source line that is shown. */
-#ifndef EXPLORE_LINES_H
-#define EXPLORE_LINES_H
+#ifndef SIM_COMMON_LINES_H
+#define SIM_COMMON_LINES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,4 +16,4 @@ void lines_find(const void *site, char *to, size_t size);
 /* Writes the name of the variable that contains p; false if there is none. */
 bool lines_symbol(const void *p, char *to, size_t size);
 
-#endif /* EXPLORE_LINES_H */
+#endif /* SIM_COMMON_LINES_H */

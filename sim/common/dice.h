@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Pseudo-random numbers for random executions: the same seed and run give the same
  * numbers. */
-#ifndef EXPLORE_DICE_H
-#define EXPLORE_DICE_H
+#ifndef SIM_COMMON_DICE_H
+#define SIM_COMMON_DICE_H
 
 #include <stdint.h>
 
@@ -24,4 +24,4 @@ static inline uint64_t dice_for(uint64_t seed, uint64_t run)
 	return dice;
 }
 
-#endif /* EXPLORE_DICE_H */
+#endif /* SIM_COMMON_DICE_H */

@@ -4,8 +4,8 @@
  * states the probability of any collision is about n*n / 2^65, 1 in 40,000 for thirty
  * million.
  */
-#ifndef CORES_VISITED_H
-#define CORES_VISITED_H
+#ifndef SIM_COMMON_VISITED_H
+#define SIM_COMMON_VISITED_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,4 +17,4 @@ void visited_clear(void);
 bool visited_add(uint64_t fingerprint, bool *is_new);
 uint64_t visited_count(void);
 
-#endif /* CORES_VISITED_H */
+#endif /* SIM_COMMON_VISITED_H */
