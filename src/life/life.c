@@ -76,7 +76,7 @@ static const struct subsystem {
 	{"hapax values", .child = draw_anew},
 	{"hapax waiters", .child = pawl_hapax_forget_},
 	{"nodes", .child = pawl_nodes_forget},
-	{"who reads", .child = pawl_reads_forget},
+	{"read records", .child = pawl_reads_forget},
 	{"debug face", .before = pawl_debug_before_fork, .parent = pawl_debug_after_fork,
 	 .child = pawl_debug_after_fork},
 	/* Locked only after all threads have left their leases: a thread inside a lease
@@ -130,7 +130,7 @@ void pawl_life_watch_forks(void)
 	/* Relaxed: only the atomicity matters, so that one caller registers. */
 	if (pawl_exchange_relaxed(&watching, 1) == 0 &&
 	    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) != 0)
-		pawl_die_("out of memory to be told of forks");
+		pawl_die_("out of memory for the fork handlers");
 }
 
 /* Thread exit. */
