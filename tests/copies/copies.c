@@ -111,7 +111,7 @@ static void case_ticket(void)
 
 static void lock_soon(struct actor *actor)
 {
-	struct timespec then = in_seconds(PATIENCE_S / 2);
+	struct timespec then = in_seconds(HANG_GUARD_S / 2);
 
 	check(copy_of(actor->number)->lock_until(&mutex, CLOCK_MONOTONIC, &then) == 0,
 	      "a waiter is woken before its time is up");
@@ -132,7 +132,7 @@ static void case_timed(void)
 	before = now();
 	copies[0]->unlock(&mutex);
 	end(&actor);
-	check(now() - before < PATIENCE_S / 4.0, "an unlock wakes a timed waiter");
+	check(now() - before < HANG_GUARD_S / 4.0, "an unlock wakes a timed waiter");
 }
 
 /* Each waits for its turn through a copy of its own, and passes it on. */
@@ -279,7 +279,7 @@ static void case_fork(void)
 	forks = true;
 	child = fork();
 	if (child == 0) {
-		alarm(PATIENCE_S);
+		alarm(HANG_GUARD_S);
 		copies[1]->unlock(&early_mutex);
 		end(&early);
 		copies[1]->unlock(&mutex);
@@ -349,7 +349,7 @@ int main(int argc, char **argv)
 	check(argc >= 4 && argc <= 2 + MOST, "usage: copies CASE COPY COPY...");
 	paths = (const char *const *)argv + 2;
 	count = (unsigned)argc - 2;
-	alarm(PATIENCE_S);
+	alarm(HANG_GUARD_S);
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		if (strcmp(argv[1], cases[i].name) != 0)
 			continue;

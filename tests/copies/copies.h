@@ -3,12 +3,13 @@
 #ifndef TESTS_COPIES_COPIES_H
 #define TESTS_COPIES_COPIES_H
 
+#include "../harness/hang.h"
 #include "copy.h"
 
 #include <pthread.h>
 #include <sys/types.h>
 
-enum { MOST = 4, THREADS = 6, PATIENCE_S = 60, ROUNDS = 20000, HAND_OVERS = 200 };
+enum { MOST = 4, THREADS = 6, ROUNDS = 20000, HAND_OVERS = 200 };
 
 /* Ends the process with a line about what is not so. */
 void check(bool good, const char *what);

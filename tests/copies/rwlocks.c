@@ -102,7 +102,7 @@ void case_rwlock_fork(void)
 	copies[1]->read_lock(&read_here);
 	child = fork();
 	if (child == 0) {
-		alarm(PATIENCE_S);
+		alarm(HANG_GUARD_S);
 		check(!copies[0]->write_trylock(&read_here), "the child still reads");
 		copies[1]->read_unlock(&read_here);
 		copies[0]->write_lock(&read_here);

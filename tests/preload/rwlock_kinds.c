@@ -5,44 +5,32 @@
  * it must not. Run with and without the interposer, it must print the same.
  */
 #define _GNU_SOURCE
+#include "../harness/hang.h"
 #include "check.h"
+#include "rwlock_cases.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdbool.h>
 #include <string.h>
-#include <time.h>
 
-enum { WRITERS = 2, WARM = 20000, SETTLED_US = 50000 };
+enum { WRITERS = 2, WARM = 20000 };
 
 static pthread_rwlock_t rwlock;
 
-static struct timespec in_ms(int ms)
+static void *write_in_time(void *argument)
 {
-	struct timespec t;
+	struct waiter *w = argument;
+	struct timespec late = in_ms(CLOCK_REALTIME, HANG_GUARD_S * 1000L);
 
-	clock_gettime(CLOCK_REALTIME, &t);
-	t.tv_sec += ms / 1000;
-	t.tv_nsec += ms % 1000 * 1000000L;
-	t.tv_sec += t.tv_nsec / 1000000000;
-	t.tv_nsec %= 1000000000;
-	return t;
-}
-
-static void *write_once(void *timed)
-{
-	struct timespec late = in_ms(50000);
-
-	CHECK((timed != NULL ? pthread_rwlock_timedwrlock(&rwlock, &late)
-			     : pthread_rwlock_wrlock(&rwlock)) == 0);
-	CHECK(pthread_rwlock_unlock(&rwlock) == 0);
+	say_who(w);
+	CHECK(pthread_rwlock_timedwrlock(w->lock, &late) == 0);
+	CHECK(pthread_rwlock_unlock(w->lock) == 0);
 	return NULL;
 }
 
 /* Returns NULL if it has read. */
 static void *read_in_time(void *ms)
 {
-	struct timespec limit = in_ms(*(const int *)ms);
+	struct timespec limit = in_ms(CLOCK_REALTIME, *(const long *)ms);
 	int error = pthread_rwlock_timedrdlock(&rwlock, &limit);
 
 	CHECK(error == 0 || error == ETIMEDOUT);
@@ -53,10 +41,15 @@ static void *read_in_time(void *ms)
 
 static bool reader_passes(int kind, bool warm, bool timed)
 {
-	int ms = kind == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP ? 300 : 20000, i;
+	/* A reader that must not pass gives up; one that must may be slow to come. */
+	long ms = kind == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP
+			  ? 300
+			  : HANG_GUARD_S * 1000L / 2;
+	struct waiter waiters[WRITERS];
 	pthread_t writers[WRITERS], reader;
 	pthread_rwlockattr_t attr;
 	void *result;
+	int i;
 
 	CHECK(pthread_rwlockattr_init(&attr) == 0);
 	CHECK(pthread_rwlockattr_setkind_np(&attr, kind) == 0);
@@ -66,10 +59,14 @@ static bool reader_passes(int kind, bool warm, bool timed)
 		CHECK(pthread_rwlock_unlock(&rwlock) == 0);
 	}
 	CHECK(pthread_rwlock_rdlock(&rwlock) == 0);
+	for (i = 0; i < WRITERS; i++) {
+		waiters[i] = (struct waiter){.lock = &rwlock, .writes = true};
+		CHECK(pthread_create(&writers[i], NULL,
+				     timed ? write_in_time : take_and_let_go,
+				     &waiters[i]) == 0);
+	}
 	for (i = 0; i < WRITERS; i++)
-		CHECK(pthread_create(&writers[i], NULL, write_once,
-				     timed ? &rwlock : NULL) == 0);
-	usleep(SETTLED_US); /* they wait */
+		await_sleep(&waiters[i]);
 	CHECK(pthread_create(&reader, NULL, read_in_time, &ms) == 0);
 	CHECK(pthread_join(reader, &result) == 0);
 	CHECK(pthread_rwlock_unlock(&rwlock) == 0);
@@ -87,7 +84,7 @@ int main(void)
 	};
 	int kind, way;
 
-	alarm(120);
+	alarm(HANG_GUARD_S);
 	for (kind = 0; kind < 3; kind++)
 		for (way = 0; way < 4; way++)
 			printf("prefers %s, %s%s: %s\n", kinds[kind],
