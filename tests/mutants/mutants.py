@@ -100,6 +100,7 @@ class Lock:
         self.library = os.path.join(self.scratch.name, "lock.so")
         self.compiling = threading.Lock()
         self.number = 0
+        self.mutants = {}  # by file and text: the library, or why there is none
         self.depends = {}  # object: the sources that it was compiled from
 
     def canonical(self, path):
@@ -132,29 +133,40 @@ class Lock:
             self.name = done.stdout.strip()
 
     def mutate(self, path, text):
-        """Builds it with the text in place of a file's, and returns the library."""
+        """Builds it with the text in place of a file's, once, and returns the library."""
         self.build()
+        with self.compiling:
+            if (path, text) not in self.mutants:
+                try:
+                    self.mutants[path, text] = self.compile(path, text)
+                except Broken as broken:
+                    self.mutants[path, text] = broken
+            library = self.mutants[path, text]
+        if isinstance(library, Broken):
+            raise library
+        return library
+
+    def compile(self, path, text):
         name = self.canonical(os.path.join(ROOT, path))
         place = os.path.join(self.overlay, name)
         # Scenarios include some sources, as <shared/shared.c>; build.sh copies the others.
         if name.startswith("src/") and name.endswith(".c") and not os.path.exists(place):
             place = os.path.join(self.overlay, name[len("src/"):])
-        with self.compiling:
-            self.number += 1
-            folder = os.path.join(self.scratch.name, str(self.number))
-            os.makedirs(folder)
-            os.makedirs(os.path.dirname(place), exist_ok=True)
-            before = read(place) if os.path.exists(place) else None
-            with open(place, "w", encoding="utf-8") as file:
-                file.write(text)
-            try:
-                return self.link(folder, name)
-            finally:
-                if before is None:
-                    os.remove(place)
-                else:
-                    with open(place, "w", encoding="utf-8") as file:
-                        file.write(before)
+        self.number += 1
+        folder = os.path.join(self.scratch.name, str(self.number))
+        os.makedirs(folder)
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        before = read(place) if os.path.exists(place) else None
+        with open(place, "w", encoding="utf-8") as file:
+            file.write(text)
+        try:
+            return self.link(folder, name)
+        finally:
+            if before is None:
+                os.remove(place)
+            else:
+                with open(place, "w", encoding="utf-8") as file:
+                    file.write(before)
 
     def link(self, folder, changed):
         objects, compiled = [], False
@@ -180,8 +192,8 @@ def run_compiler(command):
         raise Broken("does not compile: " + " ".join(done.stderr.split("\n")[:2]))
 
 
-def check(pawl, library, name, options, seconds):
-    """Yields scenario, threads and verdict of each case of one lock that is not passed, and
+def check(pawl, library, name, options, seconds, number=0):
+    """Runs pawl check on a library, or on one of the mutants in it. Yields scenario, threads and verdict of each case of one lock that is not passed, and
     a last one (None, None, why) if the checker failed. `seconds` are of CPU time: a case that
     takes longer is no rejection, however busy the machine is."""
     def limit():
@@ -190,7 +202,8 @@ def check(pawl, library, name, options, seconds):
 
     command = [pawl, "check", "--jobs", "1", "--load", library, name, *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                          preexec_fn=limit) as process:
+                          preexec_fn=limit,
+                          env=dict(os.environ, PAWL_MUTANT=str(number))) as process:
         try:
             for line in process.stdout:
                 row = ROW.match(line)
@@ -206,9 +219,10 @@ def check(pawl, library, name, options, seconds):
             process.kill()
 
 
-def search(pawl, library, name, options, seconds):
+def search(pawl, library, name, options, seconds, number=0):
     """As check, but looks at some executions at random before it explores them all."""
-    for scenario, threads, verdict in check(pawl, library, name, [*options, *AT_RANDOM], seconds):
+    for scenario, threads, verdict in check(pawl, library, name, [*options, *AT_RANDOM], seconds,
+                                            number):
         if scenario is not None and verdict != NOT_SEEN:
             yield scenario, threads, verdict
-    yield from check(pawl, library, name, options, seconds)
+    yield from check(pawl, library, name, options, seconds, number)

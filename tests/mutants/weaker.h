@@ -1,7 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* Operations that no lock uses: mutants weaken the stronger ones to these. */
+/*
+ * Operations that no lock uses: mutants weaken the stronger ones to these. And which mutant
+ * this is, where one object holds several (scripts/mutate-orders): no part of what is checked.
+ */
 #ifndef MUTANTS_WEAKER_H
 #define MUTANTS_WEAKER_H
+
+#include <stdlib.h>
+
+static int mutant_number;
+
+__attribute__((constructor, unused, no_sanitize_thread)) static void number_mutant(void)
+{
+	const char *number = getenv("PAWL_MUTANT");
+
+	mutant_number = number != NULL ? atoi(number) : 0;
+}
+
+__attribute__((noinline, unused, no_sanitize_thread)) static int mutant_is(int number)
+{
+	return mutant_number == number;
+}
 
 #include <pawl/atomic.h>
 
