@@ -178,11 +178,60 @@ static __attribute__((noinline)) void block_and_jump(struct holder *h, int depth
 	}
 }
 
+static void *write_and_jump(void *argument)
+{
+	struct waiter *w = argument;
+
+	if (sigsetjmp(way_out, 1) == 0) {
+		say_who(w);
+		pthread_rwlock_wrlock(w->lock);
+		CHECK(!"the lock was free");
+	}
+	return NULL;
+}
+
+static void *read_behind(void *argument)
+{
+	struct waiter *w = argument;
+
+	say_who(w);
+	CHECK(pthread_rwlock_rdlock(w->lock) == 0);
+	CHECK(pthread_rwlock_unlock(w->lock) == 0);
+	return NULL;
+}
+
+/* A reader that queues because of a writer gets in when the writer jumps out of its wait, and
+ * not only when the reader that has the lock leaves. */
+static void a_jump_lets_readers_in(void)
+{
+	pthread_rwlock_t rw;
+	struct waiter writer = {.lock = &rw, .writes = true}, reader = {.lock = &rw};
+	pthread_rwlockattr_t attr;
+	pthread_t writing, reading;
+
+	pthread_rwlockattr_init(&attr);
+	pthread_rwlockattr_setkind_np(&attr,
+				      PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	CHECK(pthread_rwlock_init(&rw, &attr) == 0);
+	CHECK(pthread_rwlock_rdlock(&rw) == 0);
+	start_all(&writing, 1, write_and_jump, &writer);
+	await_sleep(&writer);
+	usleep(20000); /* at the gate, surely */
+	start_all(&reading, 1, read_behind, &reader);
+	await_sleep(&reader);
+	usleep(100000); /* in line */
+	CHECK(pthread_kill(writing, SIGUSR1) == 0);
+	join_all(&writing, 1);
+	join_all(&reading, 1); /* while this thread still reads */
+	CHECK(pthread_rwlock_unlock(&rw) == 0);
+}
+
 void jumps(void)
 {
 	int i;
 
 	signal(SIGUSR1, jump);
+	a_jump_lets_readers_in();
 	for (i = 0; i < 48; i++) {
 		struct shared s = {.rw = PTHREAD_RWLOCK_INITIALIZER};
 		struct holder h = {.s = &s,
