@@ -501,6 +501,19 @@ static void keys_thread(void *argument, int thread)
 	expect("ours came first", machine.handlers, 1);
 }
 
+/* found: one thread looks glibc's functions up, the other finds that it has. */
+static void found_thread(void *argument, int thread)
+{
+	pthread_key_t key;
+
+	(void)argument;
+	if (thread == 1)
+		sim_await(SIM_AWAIT_EQ, &resolved.raw, 1, 0, SIM_RELAXED);
+	expect("key_create", glibc()->key_create(&key, NULL), 0);
+	expect("what glibc has not got", glibc()->mutex_lock(&world->mutex), ENOSYS);
+	see(SAW_LOCKED);
+}
+
 const struct lock_type start_types[] = {
 	{.name = "start", .base = "start", .header = "pthread.h"},
 	{.name = NULL},
@@ -544,6 +557,8 @@ const struct scenario start_scenarios[] = {
 	    records_none_thread, saw, SIGHT(ENDED)),
 	TWO("records-forked", "the child of a fork", set_up_forked, records_forked_thread,
 	    saw, SIGHT(MADE)),
+	TWO("found", "glibc's functions are looked up", set_up, found_thread, saw,
+	    SIGHT(LOCKED)),
 	ONE("keys", "the program uses up all keys", set_up_keys, keys_thread, saw, 0),
 	{.name = NULL},
 };

@@ -154,6 +154,22 @@ OUTSIDE char *secure_getenv(const char *name)
 	return NULL;
 }
 
+/* glibc's functions. All of its keys are in use, but for ours, if machine.no_keys. */
+
+OUTSIDE static int create_theirs(pthread_key_t *key, void (*destroy)(void *))
+{
+	(void)key, (void)destroy;
+	return machine.no_keys && machine.keys > 0 ? EAGAIN : 0;
+}
+
+OUTSIDE static int register_theirs(void (*prepare)(void), void (*parent)(void),
+				   void (*child)(void), void *library)
+{
+	(void)prepare, (void)parent, (void)child, (void)library;
+	machine.handlers = machine.watches;
+	return 0;
+}
+
 /* What glibc tells debuggers of the field: its bits, how many, where. */
 OUTSIDE void *symbol_after_us(const char *name)
 {
@@ -161,6 +177,10 @@ OUTSIDE void *symbol_after_us(const char *name)
 	static _Alignas(8) char single_threaded[8]; /* a word of its own */
 
 	single_threaded[0] = machine.single;
+	if (strcmp(name, "pthread_key_create") == 0)
+		return (void *)create_theirs;
+	if (strcmp(name, "__register_atfork") == 0)
+		return (void *)register_theirs;
 	if (strcmp(name, "_thread_db_pthread_tid") == 0)
 		return machine.unknown_glibc ? NULL : field;
 	return strcmp(name, "__libc_single_threaded") == 0 ? single_threaded : NULL;
@@ -263,30 +283,7 @@ OUTSIDE void barrier_forked(void)
 {
 }
 
-/* glibc's functions. All of its keys are in use, but for ours, if machine.no_keys. */
-
-OUTSIDE static int create_theirs(pthread_key_t *key, void (*destroy)(void *))
-{
-	(void)key, (void)destroy;
-	return machine.no_keys && machine.keys > 0 ? EAGAIN : 0;
-}
-
-OUTSIDE static int register_theirs(void (*prepare)(void), void (*parent)(void),
-				   void (*child)(void), void *library)
-{
-	(void)prepare, (void)parent, (void)child, (void)library;
-	machine.handlers = machine.watches;
-	return 0;
-}
-
-const volatile struct glibc *glibc(void)
-{
-	static const struct glibc functions = {.key_create = create_theirs,
-					       .register_atfork = register_theirs};
-
-	return &functions;
-}
-
+#include <preload/glibc.c>
 #include <preload/offer.c>
 
 static uint32_t *my_copy(void)
@@ -338,7 +335,7 @@ OUTSIDE static void begin(void)
 	not_started.raw = 1;
 	identity_at = 0;
 	guard = (struct pawl_mutex)PAWL_MUTEX_INIT;
-	list.raw = 0;
+	list.raw = resolved.raw = 0;
 	cursor = NULL;
 	chunk = chunk_end = NULL;
 	switch_off();

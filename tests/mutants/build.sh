@@ -72,7 +72,7 @@ done
 if [ -e "$root/sim/check/$lock.c" ]; then
 	line= name=$lock
 	# Scenarios include these, as <shared/shared.c>.
-	for included in lease/counter.c lease/mode.c lease/pool.c preload/filter.c \
+	for included in lease/counter.c lease/mode.c lease/pool.c preload/filter.c preload/glibc.c \
 		preload/lock.c preload/mutex.c preload/record.c preload/start.c \
 		shared/region.c shared/shared.c sleep/fence.c sync/debug.c sync/hapax.c \
 		sync/homes.c sync/nodes.c sync/reads.c; do
