@@ -34,10 +34,10 @@
  *   I1  A biased reader is inside iff a slot of its record is the lock's address
  *       and it has since seen BIASED; a fenced one, FENCED, after a fence.
  *   I2  A counted reader is inside iff it is in word's count and has since seen
- *       no writer at the gate, or one that tried (TRIES) and then released it, or the
- *       gate's holder counted it; its record has the address with a mark, which writers
- *       skip. A gated reader is inside iff it holds the gate; its record has an entry
- *       only if it reads recursively (AGAIN).
+ *       no writer at the gate, or one that yields (YIELDS), or tried (TRIES) and then
+ *       yielded or released it, or the gate's holder counted it; its record has the
+ *       address with a mark, which writers skip. A gated reader is inside iff it holds
+ *       the gate; its record has an entry only if it reads recursively (AGAIN).
  *   I3  A writer is inside iff it holds the gate and has since seen neither a mode
  *       nor readers in word; and, if there was a mode, revoked it, passed the
  *       heavy fence if it was BIASED, and then found no slot with the lock's address.
@@ -103,8 +103,14 @@ enum pawl_rwlock_word {
 };
 
 /* Flags in gate.word, beside the holder: it reads; it reads recursively, see its record; it
- * tries to write, and then either stores its plain id or releases the gate without waiting. */
-enum { PAWL_RWLOCK_READS = 1, PAWL_RWLOCK_AGAIN = 2, PAWL_RWLOCK_TRIES = 4 };
+ * tries to write, and then either stores its plain id or releases the gate without waiting;
+ * it waits for readers, and lets others count themselves in. */
+enum {
+	PAWL_RWLOCK_READS = 1,
+	PAWL_RWLOCK_AGAIN = 2,
+	PAWL_RWLOCK_TRIES = 4,
+	PAWL_RWLOCK_YIELDS = PAWL_RWLOCK_READS | PAWL_RWLOCK_TRIES
+};
 
 /* Flags in a slot, beside the address. */
 enum pawl_rwlock_mark {

@@ -174,19 +174,48 @@ static void write_in_time_later(void)
 	write_in_time();
 }
 
-/* One turn: a reader that has come meanwhile passes. */
-static void write_for_a_turn(void)
+/* Readers pass it while it waits. */
+static void write_yielding(void)
 {
-	bool has_gate;
+	bool has_gate = pawl_rwlock_take_gate_(&room->l);
 
-	sim_await(SIM_AWAIT_NE, &room->asked, 0, 0, SIM_ACQUIRE);
-	has_gate = pawl_rwlock_take_gate_(&room->l);
 	/* As pawl_rwlock_write_lock. */
-	if ((!has_gate || !pawl_rwlock_is_quiet_(pawl_load_seq_cst(&room->l.word))) &&
-	    pawl_rwlock_write_turn(&room->l, has_gate) != 0)
-		return;
+	if (!has_gate || !pawl_rwlock_is_quiet_(pawl_load_seq_cst(&room->l.word)))
+		(void)pawl_rwlock_yield_write(&room->l, has_gate, NULL);
 	change();
 	pawl_rwlock_write_unlock(&room->l);
+}
+
+static void write_yielding_later(void)
+{
+	sim_await(SIM_AWAIT_NE, &room->asked, 0, 0, SIM_ACQUIRE);
+	write_yielding();
+}
+
+static void read_preferred(void)
+{
+	(void)pawl_rwlock_read_first(&room->l, NULL, NULL);
+	look();
+	pawl_rwlock_read_unlock(&room->l);
+}
+
+static void pass_writer(void)
+{
+	sim_await(SIM_AWAIT_NE, &room->asked, 0, 0, SIM_ACQUIRE);
+	read_preferred();
+	sim_store(&room->asked, 2, SIM_RELEASE);
+}
+
+/* Twice: the writer may wait for the first read, and be passed by the second. */
+static void try_past_writer(void)
+{
+	int i;
+
+	for (i = 0; i < 2; i++)
+		if (pawl_rwlock_read_past(&room->l)) {
+			look();
+			pawl_rwlock_read_unlock(&room->l);
+		}
 }
 
 static void join_readers(void)
@@ -357,10 +386,22 @@ static void writer_leaves(void *argument, int thread)
 	act(thread, read_until_joined, write_in_time_later, join_readers);
 }
 
-static void writer_takes_turns(void *argument, int thread)
+static void writer_is_passed(void *argument, int thread)
 {
 	(void)argument;
-	act(thread, read_until_joined, write_for_a_turn, join_readers);
+	act(thread, read_until_joined, write_yielding_later, pass_writer);
+}
+
+static void writer_yields(void *argument, int thread)
+{
+	(void)argument;
+	act(thread, write_yielding, read_preferred, NULL);
+}
+
+static void writer_is_tried(void *argument, int thread)
+{
+	(void)argument;
+	act(thread, write_yielding, try_past_writer, NULL);
 }
 
 static void reader_gives_up(void *argument, int thread)
@@ -514,10 +555,21 @@ const struct scenario rwlock_scenarios[] = {
 	 writer_gives_up, finished, 0, false, false},
 	{"writer-leaves", "a writer gives up, and a reader behind it joins one inside", 3,
 	 3, 1, 1, always, passes, gated, writer_leaves, finished, 0, false, false},
-	{"gated-turn", "the same, and the writer's turn ends", 3, 3, 1, 1, always, passes,
-	 gated, writer_takes_turns, finished, 0, false, false},
-	{"counted-turn", "the same, counted", 3, 3, 1, 1, always, passes, counted,
-	 writer_takes_turns, finished, 0, false, false},
+	{"gated-passed", "the same, and the writer does not give up", 3, 3, 1, 1, always,
+	 passes, gated, writer_is_passed, finished, 0, false, false},
+	{"counted-passed", "the same, counted", 3, 3, 1, 1, always, passes, counted,
+	 writer_is_passed, finished, .takes_hours = true},
+	{"gated-yields", "a writer lets readers pass, one reads", 2, 2, 1, 1, always,
+	 passes, gated, writer_yields, finished, 0, false, false},
+	{"counted-yields", "the same, counted", 2, 2, 1, 1, always, passes, counted,
+	 writer_yields, finished, .sleep_sees = true, .takes_minutes = true},
+	{"fenced-yields", "the same, fenced", 2, 2, 1, 1, always, passes, fenced,
+	 writer_yields, finished, .sleep_sees = true, .takes_minutes = true},
+	{"counted-try-past", "a writer lets a try to read pass", 2, 2, 1, 1, always,
+	 passes, counted, writer_is_tried, finished, .sleep_sees = true,
+	 .takes_minutes = true},
+	{"fenced-try-past", "the same, fenced", 2, 2, 1, 1, always, passes, fenced,
+	 writer_is_tried, finished, .sleep_sees = true, .takes_minutes = true},
 	{"reader-timed", "a reader that may give up, a writer", 2, 2, 1, 1, always,
 	 passes, gated, reader_gives_up, finished, 0, false, false},
 	{"exit", "a reader goes away after its unlock", 2, 2, 1, 1, always, passes,

@@ -25,9 +25,9 @@
  * write, whatever its id is since a fork.
  *
  * Kinds. A writer that waits keeps later readers out for as long as it likes if the lock
- * is PREFER_WRITER_NONRECURSIVE. With the other two, which are one to glibc as well, it
- * waits in turns of a tenth of a second, and at the end of each lets the readers pass that
- * have come meanwhile: they may be what the reader inside waits for. A thread that reads
+ * is PREFER_WRITER_NONRECURSIVE. With the other two, which are one to glibc as well, readers
+ * pass it: a try to read and a thread with a real-time priority at once, others once they have
+ * polled and dozed for some milliseconds, so that writers do not starve. A thread that reads
  * may always read again. To destroy a lock does nothing, as with glibc.
  *
  * Order: [G] pairs with [C] of sync/rwlock.c, as in pawl_rwlock_write_lock.
@@ -131,6 +131,38 @@ static int check_limit(const struct limit *limit)
 		       : EINVAL;
 }
 
+static bool prefers_writers(const struct rwlock *rw)
+{
+	return ((const pthread_rwlock_t *)rw)->__data.__flags ==
+	       PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
+}
+
+/* Waits until it reads. The limit is good, or NULL. */
+static int wait_to_read(struct rwlock *rw, pawl_atomic64 *announced,
+			const struct limit *limit)
+{
+	struct pawl_deadline deadline;
+
+	if (!prefers_writers(rw)) {
+		if (limit != NULL)
+			(void)pawl_deadline_at(&deadline, limit->clock, limit->time);
+		return pawl_rwlock_read_first(&rw->plain, announced,
+					      limit != NULL ? &deadline : NULL);
+	}
+	if (limit != NULL)
+		return pawl_rwlock_read_until_(&rw->plain, announced, limit->clock,
+					       limit->time);
+	pawl_rwlock_read_slow_(&rw->plain, announced);
+	return 0;
+}
+
+/* Reads if no writer is inside or, should the kind prefer writers, waits. */
+static bool try_to_read(struct rwlock *rw)
+{
+	return pawl_rwlock_read_trylock(&rw->plain) ||
+	       (!prefers_writers(rw) && pawl_rwlock_read_past(&rw->plain));
+}
+
 /* The long way to a lock that is ours, which also counts, and then tries first: it is those
  * who have to wait that it counts. limit may be NULL. */
 static int read_until(struct rwlock *rw, const struct limit *limit, const void *site)
@@ -143,11 +175,7 @@ static int read_until(struct rwlock *rw, const struct limit *limit, const void *
 	if (likely(!stats_on) || !pawl_rwlock_read_trylock(&rw->plain)) {
 		if (unlikely(stats_on))
 			since = stats_rwlock_waiting(rw, site);
-		if (limit == NULL)
-			pawl_rwlock_read_lock(&rw->plain);
-		else
-			error = pawl_rwlock_read_timedlock(&rw->plain, limit->clock,
-							   limit->time);
+		error = wait_to_read(rw, NULL, limit);
 		if (unlikely(stats_on))
 			stats_rwlock_waited(rw, since);
 	}
@@ -156,59 +184,28 @@ static int read_until(struct rwlock *rw, const struct limit *limit, const void *
 	return error;
 }
 
-/* Of a writer, between two turns. */
-enum { FIRST_NAP_NS = 1000000, LONGEST_NAP_NS = 64000000 };
-
-static bool prefers_writers(const struct rwlock *rw)
-{
-	return ((const pthread_rwlock_t *)rw)->__data.__flags ==
-	       PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
-}
-
-/* After a turn in vain: readers that were woken, and not counted in, get time to join the
- * one that is inside, which they do not beside a writer that is queued. */
-static uint64_t let_pass(struct rwlock *rw, uint64_t nap)
-{
-	/* Relaxed: a hint. */
-	if ((pawl_load_relaxed(&rw->plain.word) & PAWL_RWLOCK_WAITING) == 0)
-		return FIRST_NAP_NS;
-	(void)pawl_rwlock_doze(nap, NULL);
-	return nap < LONGEST_NAP_NS ? nap * 2 : nap;
-}
-
-/* Waits until it writes; see pawl_rwlock_write_turn for `has_gate`. */
+/* Waits until it writes; see pawl_rwlock_yield_write for `has_gate`. */
 static void wait_to_write(struct rwlock *rw, bool has_gate)
 {
-	uint64_t nap = FIRST_NAP_NS;
-
-	if (prefers_writers(rw)) {
-		(has_gate ? pawl_rwlock_drain_ : pawl_rwlock_write_slow_)(&rw->plain);
-		return;
-	}
-	/* Ends when the readers that overlap do, as with glibc. */
-	while (pawl_rwlock_write_turn(&rw->plain, has_gate) != 0) {
-		has_gate = false;
-		nap = let_pass(rw, nap);
-	}
+	if (!prefers_writers(rw))
+		(void)pawl_rwlock_yield_write(&rw->plain, has_gate, NULL);
+	else if (has_gate)
+		pawl_rwlock_drain_(&rw->plain);
+	else
+		pawl_rwlock_write_slow_(&rw->plain);
 }
 
-/* The same until a limit. */
+/* The same until a limit, which is good. */
 static int wait_to_write_until(struct rwlock *rw, const struct limit *limit)
 {
 	struct pawl_deadline deadline;
-	uint64_t nap = FIRST_NAP_NS;
 
+	if (prefers_writers(rw))
+		return pawl_rwlock_write_timedlock(&rw->plain, limit->clock, limit->time);
 	if (pawl_rwlock_write_trylock(&rw->plain))
 		return 0;
-	/* A bad limit, and the last turn, are pawl_rwlock's. */
-	if (!prefers_writers(rw) &&
-	    pawl_deadline_at(&deadline, limit->clock, limit->time) == 0)
-		while (pawl_os_until(&deadline) > 2 * nap) {
-			if (pawl_rwlock_write_turn(&rw->plain, false) == 0)
-				return 0;
-			nap = let_pass(rw, nap);
-		}
-	return pawl_rwlock_write_timedlock(&rw->plain, limit->clock, limit->time);
+	(void)pawl_deadline_at(&deadline, limit->clock, limit->time);
+	return pawl_rwlock_yield_write(&rw->plain, false, &deadline);
 }
 
 static int write_until(struct rwlock *rw, const struct limit *limit, const void *site)
@@ -305,8 +302,7 @@ static __attribute__((noinline)) int read_slowly(struct rwlock *rw,
 {
 	if (announced == NULL && is_mine(rw))
 		return EDEADLK;
-	pawl_rwlock_read_slow_(&rw->plain, announced);
-	return 0;
+	return wait_to_read(rw, announced, NULL);
 }
 
 static __attribute__((noinline)) int read_any(pthread_rwlock_t *rwlock, const void *site)
@@ -462,7 +458,7 @@ EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t *rwlock)
 			profile_acquired(rwlock, PROFILE_READ, SITE);
 		return error;
 	}
-	if (!pawl_rwlock_read_trylock(&rw->plain))
+	if (!try_to_read(rw))
 		return EBUSY;
 	if (unlikely(profile_on))
 		profile_acquired(rwlock, PROFILE_READ, SITE);

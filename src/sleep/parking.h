@@ -54,10 +54,10 @@ struct pawl_sleeper {
 	volatile bool acquired; /* by then it has what it waited for */
 	bool taken;	   /* pawl_cond's only: off its list, and about to be woken */
 	bool foreign_cond; /* pawl_cond's only: it is glibc's, and must not be written */
-	unsigned
-		priority; /* as pawl_os_priority has it, if its place depends on it; or 0 */
-	uint64_t since;	  /* pawl_cond's only: when it came, on the clock */
-	uint64_t told;	  /* and when it was woken, if it was */
+	bool yields;	   /* pawl_rwlock's writers only: readers may pass it */
+	unsigned priority; /* real-time, if its place depends on it; or 0 */
+	uint64_t since;	   /* pawl_cond's only: when it came, on the clock */
+	uint64_t told;	   /* and when it was woken, if it was */
 	/* Of the first in its queue: the last; and the first of the bucket's other queues. Away
 	 * from `state`, which a head polls while arrivals change these. */
 	struct pawl_sleeper *last, *next_queue, *previous_queue;

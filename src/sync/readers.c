@@ -100,7 +100,8 @@ static bool take_gate(struct pawl_rwlock *l)
 	struct pawl_reads *r;
 	pawl_atomic64 *slot = NULL;
 
-	if ((gate & PAWL_RWLOCK_READS) == 0)
+	if ((gate & PAWL_RWLOCK_READS) == 0 ||
+	    (gate & PAWL_RWLOCK_YIELDS) == PAWL_RWLOCK_YIELDS)
 		return false;
 	if ((gate & PAWL_RWLOCK_AGAIN) == 0) {
 		if (!pawl_cas_acq_rel(&l->gate.word, gate,

@@ -161,8 +161,17 @@ static bool is_writers(uint64_t gate)
 
 static bool is_trying(uint64_t gate)
 {
-	return (gate & PAWL_RWLOCK_TRIES) != 0;
+	return (gate & PAWL_RWLOCK_YIELDS) == PAWL_RWLOCK_TRIES;
 }
+
+static bool is_yielding(uint64_t gate)
+{
+	return (gate & PAWL_RWLOCK_YIELDS) == PAWL_RWLOCK_YIELDS;
+}
+
+/* Beside whom at the gate a reader may count itself in: nobody; a reader, unless a writer
+ * waits; or also a writer that waits. */
+enum beside { NOBODY, READERS, WAITING_WRITERS };
 
 /* Whether this thread, which is counted, is inside: no writer has the gate. A writer that
  * tries has either looked at the count before, and stores its bare name, or it sees the count,
@@ -180,17 +189,23 @@ static bool is_counted_in(struct pawl_rwlock *l)
 	return pawl_load_acquire(&l->gate.word) != bare; /* [C] */
 }
 
-/* Counts itself in unless a writer has the gate; beside a reader that has it, or a writer that
- * tries, only if it is to `join`, and no writer is queued there. */
-static bool count_in(struct pawl_rwlock *l, bool join)
+static bool may_join(const struct pawl_rwlock *l, uint64_t gate, enum beside beside)
+{
+	if (is_writers(gate) && !is_trying(gate))
+		return false;
+	return gate == 0 || beside == WAITING_WRITERS ||
+	       (beside == READERS && !is_yielding(gate) &&
+		!pawl_mutex_has_queue(&l->gate));
+}
+
+/* Counts itself in, if no writer is inside, and it may. */
+static bool count_in(struct pawl_rwlock *l, enum beside beside)
 {
 	pawl_atomic64 *counting = &pawl_reads_mine()->counting;
-	/* Relaxed: spares what would be in vain; [C] decides. */
-	uint64_t gate = pawl_load_relaxed(&l->gate.word);
 	bool inside;
 
-	if ((is_writers(gate) && !is_trying(gate)) ||
-	    (gate != 0 && (!join || pawl_mutex_has_queue(&l->gate))))
+	/* Relaxed: spares what would be in vain; [C] decides. */
+	if (!may_join(l, pawl_load_relaxed(&l->gate.word), beside))
 		return false;
 	/* Relaxed, here and below: for a fork, which has all or nothing of us, in the
 	 * order of the count. */
@@ -204,12 +219,12 @@ static bool count_in(struct pawl_rwlock *l, bool join)
 }
 
 /* Counts itself in, and notes so; as count_in. */
-static bool join_counted(struct pawl_rwlock *l, pawl_atomic64 *slot, bool join)
+static bool join_counted(struct pawl_rwlock *l, pawl_atomic64 *slot, enum beside beside)
 {
 	bool inside;
 
 	pawl_critical_enter(); /* a jump would leave this thread counted without a note */
-	inside = count_in(l, join);
+	inside = count_in(l, beside);
 	if (inside)
 		note(l, slot);
 	pawl_critical_leave();
@@ -311,9 +326,8 @@ static bool announce(struct pawl_rwlock *l, pawl_atomic64 *slot)
 	return enough;
 }
 
-/* Reads l if it can without waiting; beside a reader that has the gate only if it is
- * to `join`. */
-static bool enter(struct pawl_rwlock *l, bool join)
+/* Reads l if it can without waiting. */
+static bool enter(struct pawl_rwlock *l, enum beside beside)
 {
 	struct pawl_reads *mine = pawl_reads_mine();
 	pawl_atomic64 *slot;
@@ -322,7 +336,7 @@ static bool enter(struct pawl_rwlock *l, bool join)
 		return true;
 	slot = free_slot(mine, l);
 	if ((slot == NULL || (!announce(l, slot) && !pawl_rwlock_pass_gate_(l))) &&
-	    !join_counted(l, slot, join))
+	    !join_counted(l, slot, beside))
 		return false;
 	pawl_rwlock_look_now_and_then_(l);
 	return true;
@@ -343,14 +357,14 @@ static bool poll(struct pawl_rwlock *l, uint64_t ns, bool *stalled)
 		return true;
 	case PAWL_POLLED_STALLED:
 		*stalled = true;
-		if (!enter(l, true))
+		if (!enter(l, READERS))
 			return false;
 		word = pawl_load_relaxed(&l->word); /* Relaxed: [O] looks again */
 		if ((word & RECORDS) == 0)
 			(void)give(l, word, PAWL_RWLOCK_FENCED);
 		return true;
 	default:
-		return enter(l, false);
+		return enter(l, NOBODY);
 	}
 }
 
@@ -403,7 +417,7 @@ static void join_line(struct pawl_rwlock *l, struct pawl_sleeper *me)
 }
 
 /* Queues until it is counted in, or its time is up (false). `me` is on record. */
-static bool await_turn(struct pawl_rwlock *l, struct pawl_sleeper *me,
+static bool await_turn(struct pawl_rwlock *l, struct pawl_sleeper *me, enum beside beside,
 		       const struct pawl_deadline *deadline)
 {
 	bool sure, late = false;
@@ -413,8 +427,8 @@ static bool await_turn(struct pawl_rwlock *l, struct pawl_sleeper *me,
 	while (!late) {
 		bool inside;
 
-		pawl_critical_enter();	    /* a jump would leave this thread counted */
-		inside = count_in(l, true); /* P1 */
+		pawl_critical_enter();	      /* a jump would leave this thread counted */
+		inside = count_in(l, beside); /* P1 */
 		if (inside) {
 			if (leave_line(l, me))
 				count_out(l); /* twice is too often */
@@ -432,10 +446,10 @@ static bool await_turn(struct pawl_rwlock *l, struct pawl_sleeper *me,
 	return leave_line(l, me);
 }
 
-static int queue(struct pawl_rwlock *l, struct pawl_sleeper *me,
+static int queue(struct pawl_rwlock *l, struct pawl_sleeper *me, enum beside beside,
 		 const struct pawl_deadline *deadline)
 {
-	if (!await_turn(l, me, deadline))
+	if (!await_turn(l, me, beside, deadline))
 		return ETIMEDOUT;
 	pawl_critical_enter(); /* as in join_counted */
 	note(l, free_slot(pawl_reads_mine(), l));
@@ -464,14 +478,15 @@ static int poll_and_doze(struct pawl_rwlock *l, const struct pawl_deadline *dead
 	for (; naps > 0; naps--, nap *= 2) {
 		if (pawl_rwlock_doze(nap, deadline))
 			return ETIMEDOUT;
-		if (stalled ? enter(l, false) : poll(l, rest / 2, &stalled))
+		if (stalled ? enter(l, NOBODY) : poll(l, rest / 2, &stalled))
 			return 0;
 	}
 	return EBUSY;
 }
 
-/* Reads l as soon as it can: 0, or ETIMEDOUT. */
-__attribute__((cold)) static int wait_until(struct pawl_rwlock *l,
+/* Reads l as soon as it can: 0, or ETIMEDOUT. `beside` applies from when it would queue: until
+ * then it is READERS, so that writers get in between readers with short sections. */
+__attribute__((cold)) static int wait_until(struct pawl_rwlock *l, enum beside beside,
 					    const struct pawl_deadline *deadline)
 {
 	struct pawl_sleeper me = {.mutex = &l->gate, .abandon = abandon};
@@ -480,7 +495,9 @@ __attribute__((cold)) static int wait_until(struct pawl_rwlock *l,
 	pawl_wait_begin(&me);
 	error = poll_and_doze(l, deadline);
 	if (error == EBUSY)
-		error = queue(l, &me, deadline);
+		error = queue(l, &me, beside, deadline);
+	else if (error == ETIMEDOUT && enter(l, beside))
+		error = 0; /* it need not have waited */
 	me.acquired = error == 0;
 	pawl_wait_end(&me);
 	return error;
@@ -490,7 +507,12 @@ bool pawl_rwlock_read_try_(struct pawl_rwlock *l, pawl_atomic64 *announced)
 {
 	if (announced != NULL)
 		empty(l, announced);
-	return enter(l, true);
+	return enter(l, READERS);
+}
+
+bool pawl_rwlock_read_past(struct pawl_rwlock *l)
+{
+	return enter(l, WAITING_WRITERS);
 }
 
 /* As try, but it rather polls for the gate than join one who has it; and waits a little
@@ -504,13 +526,30 @@ static bool read_soon(struct pawl_rwlock *l, pawl_atomic64 *announced)
 	word = pawl_load_relaxed(&l->word); /* Relaxed: a hint */
 	if ((word & PAWL_RWLOCK_KEPT) != 0)
 		pawl_spin_while(&l->word, word, KEPT_NS);
-	return enter(l, false);
+	return enter(l, NOBODY);
 }
 
 void pawl_rwlock_read_slow_(struct pawl_rwlock *l, pawl_atomic64 *announced)
 {
 	if (!read_soon(l, announced))
-		wait_until(l, NULL);
+		wait_until(l, READERS, NULL);
+}
+
+static bool has_waiting_writer(const struct pawl_rwlock *l)
+{
+	/* Relaxed: a hint. */
+	return is_yielding(pawl_load_relaxed(&l->gate.word)) ||
+	       pawl_mutex_has_queue(&l->gate);
+}
+
+int pawl_rwlock_read_first(struct pawl_rwlock *l, pawl_atomic64 *announced,
+			   const struct pawl_deadline *deadline)
+{
+	if (read_soon(l, announced) ||
+	    (has_waiting_writer(l) && pawl_os_priority() != 0 &&
+	     pawl_rwlock_read_past(l)))
+		return 0;
+	return wait_until(l, WAITING_WRITERS, deadline);
 }
 
 int pawl_rwlock_read_until_(struct pawl_rwlock *l, pawl_atomic64 *announced, int clock,
@@ -523,8 +562,8 @@ int pawl_rwlock_read_until_(struct pawl_rwlock *l, pawl_atomic64 *announced, int
 		return 0;
 	error = pawl_deadline_at(&deadline, clock, time);
 	if (error != 0)
-		return enter(l, true) ? 0 : error;
-	return wait_until(l, &deadline);
+		return enter(l, READERS) ? 0 : error;
+	return wait_until(l, READERS, &deadline);
 }
 
 void pawl_rwlock_read_end_(struct pawl_rwlock *l)

@@ -11,8 +11,10 @@
  * [O] pairs with [A] of pawl/rwlock.h: who sees a form sees what its giver had seen, the
  * last writer's section; a fenced reader does so by [S]. [C] pairs with [G]: of a reader
  * that counts itself and a writer that takes the gate, at least one sees the other. [C]
- * pairs with [U]: a reader that finds no writer at the gate sees the last one's section.
- * [D] pairs with [E]: a writer that finds no readers left sees their sections; at once, in
+ * pairs with [U] and [Y]: a reader that finds no writer at the gate, or one that yields, sees
+ * the last writer's section.
+ * [Q] pairs with [H] of sleep/park.c: of a writer that yields and a reader that joins the line,
+ * at least one sees the other. [D] pairs with [E]: a writer that finds no readers left sees their sections; at once, in
  * the header, [D] pairs with [G] of pawl/rwlock.h. [W] pairs with [V] of sleep/park.c:
  * who is told sees why, and the section of the writer that let it in.
  */
@@ -24,14 +26,11 @@ enum {
 	BARRED_MOST = 7,  /* doublings of that, for a bias that was not worth it */
 	WORTH_TIMES = 16, /* as long as the withdrawal took must a bias last */
 	SETTLED_NS = 10000000, /* after that a store on its way has arrived */
-	UNSURE_NS = 1000000,   /* of sleep that an unlock might not end */
-	TURN_NS = 100000000    /* see pawl_rwlock_write_turn */
+	UNSURE_NS = 1000000    /* of sleep that an unlock might not end */
 };
 
 /* One that has come: for those who do not wait. */
 static const struct pawl_deadline AT_ONCE;
-/* One that is a turn away from when a writer has to sleep. */
-static const struct pawl_deadline IN_A_TURN;
 
 bool pawl_rwlock_doze(uint64_t ns, const struct pawl_deadline *deadline)
 {
@@ -86,6 +85,21 @@ static bool stop_waiting(struct pawl_rwlock *l, struct pawl_sleeper *me)
 	return !dropped;
 }
 
+/* A writer has met a reader, and waits for it. From now on readers may count themselves in;
+ * those in line are. */
+static void yield_gate(struct pawl_rwlock *l, uint64_t identity)
+{
+	uint64_t yielding = identity | PAWL_RWLOCK_YIELDS;
+
+	if (pawl_load_relaxed(&l->gate.word) == yielding) /* Relaxed: our own */
+		return;
+	pawl_store_release(&l->gate.word, yielding); /* [Y] */
+	pawl_full_fence();			     /* [Q] */
+	/* Relaxed: after the fence. */
+	if ((pawl_load_relaxed(&l->word) & PAWL_RWLOCK_WAITING) != 0)
+		pawl_rwlock_let_in_(l);
+}
+
 /*
  * Waits until a word is no longer `seen`: 0, or ETIMEDOUT, or ECANCELED if *l is a new lock.
  * Requires the gate, and that `me`, which is in no queue, is on record.
@@ -94,21 +108,18 @@ static int await_other(struct pawl_rwlock *l, const pawl_atomic64 *w, uint64_t s
 		       struct pawl_sleeper *me, const struct pawl_deadline *deadline)
 {
 	struct pawl_bucket *bucket;
-	struct pawl_deadline turn;
 	struct pawl_spin spin;
 	bool sure, late = false;
 
 	if (deadline == &AT_ONCE)
 		return ETIMEDOUT;
+	if (me->yields)
+		yield_gate(l, me->identity);
 	pawl_spin_begin(&spin, pawl_wake_cost());
 	/* Without a pause: a reader that backs out takes less than one, and we have the
 	 * line until then. */
 	if (pawl_spin_look(&spin, w) != seen || pawl_spin_change(&spin, w, seen))
 		return 0;
-	if (deadline == &IN_A_TURN) {
-		turn = pawl_deadline_in(TURN_NS);
-		deadline = &turn;
-	}
 	bucket = pawl_bucket_lock(l);
 	me->key = l;
 	me->address = drain_of(l);
@@ -236,7 +247,8 @@ static int drain(struct pawl_rwlock *l, struct pawl_sleeper *me,
 	uint64_t ours = PAWL_RWLOCK_WAITING | PAWL_RWLOCK_KEPT | PAWL_RWLOCK_WRITTEN;
 	int error;
 
-	/* Ends when the readers do: nobody is counted in as long as we have the gate. */
+	/* Ends when the readers do: none is counted in while we have the gate, unless we
+	 * yield. */
 	while (((word = pawl_load_acquire(&l->word)) & ~ours) != 0) { /* [E] */
 		error = (word & RECORDS) != 0
 				? withdraw(l, word, me, deadline)
@@ -245,6 +257,22 @@ static int drain(struct pawl_rwlock *l, struct pawl_sleeper *me,
 			return error;
 	}
 	return 0;
+}
+
+/* After drain: ends what yield_gate began, true if no reader has come in meanwhile. */
+static bool close_gate(struct pawl_rwlock *l, struct pawl_sleeper *me)
+{
+	/* Relaxed, here and below: our own; readers go by [C], as in a try to write. */
+	if (pawl_load_relaxed(&l->gate.word) == me->identity)
+		return true;
+	pawl_store_relaxed(&l->gate.word, me->identity | PAWL_RWLOCK_TRIES);
+	pawl_full_fence(); /* [G] */
+	if (drain(l, me, &AT_ONCE) == 0) {
+		pawl_store_relaxed(&l->gate.word, me->identity);
+		return true;
+	}
+	yield_gate(l, me->identity);
+	return false;
 }
 
 /* A writer that is on record leaves the gate. */
@@ -259,8 +287,12 @@ static void give_up_gate(struct pawl_rwlock *l)
 static int drain_or_leave(struct pawl_rwlock *l, struct pawl_sleeper *me,
 			  const struct pawl_deadline *deadline)
 {
-	int error = drain(l, me, deadline);
+	int error;
 
+	/* Ends: if the gate does not close there are readers, for which drain waits. */
+	do
+		error = drain(l, me, deadline);
+	while (error == 0 && me->yields && !close_gate(l, me));
 	if (error == ETIMEDOUT)
 		give_up_gate(l);
 	return error;
@@ -295,14 +327,15 @@ static void wake_line(const struct pawl_rwlock *l)
 static void abandon(struct pawl_sleeper *me)
 {
 	struct pawl_rwlock *l = lock_of(me->mutex, offsetof(struct pawl_rwlock, gate));
+	uint64_t gate;
 
 	if (me->address == drain_of(l))
 		(void)stop_waiting(l, me);
 	else
 		(void)pawl_mutex_leave_queue(me);
-	/* Relaxed: no other thread stores this value. */
-	if ((pawl_load_relaxed(&l->gate.word) & ~(uint64_t)PAWL_RWLOCK_TRIES) !=
-	    me->identity) {
+	gate = pawl_load_relaxed(&l->gate.word); /* Relaxed: only we store these values */
+	if ((gate & ~(uint64_t)PAWL_RWLOCK_TRIES) != me->identity &&
+	    gate != (me->identity | PAWL_RWLOCK_YIELDS)) {
 		wake_line(l);
 		return;
 	}
@@ -313,13 +346,14 @@ static void abandon(struct pawl_sleeper *me)
 }
 
 /* A writer is on record from here on. Sets what a waiter of the gate or of readers needs,
- * and no more: most do not wait. */
-static void begin_write(struct pawl_rwlock *l, struct pawl_sleeper *me)
+ * and no more: most do not wait. `yields`: readers may pass it. */
+static void begin_write(struct pawl_rwlock *l, struct pawl_sleeper *me, bool yields)
 {
 	pawl_store_relaxed(&me->state, SLEEPER_WAITING); /* Relaxed: our own yet */
 	me->address = me->key = NULL;
 	me->counted = false;
 	me->taken = false;
+	me->yields = yields;
 	me->priority = 0;
 	me->since = 0;
 	me->told = 0;
@@ -329,19 +363,19 @@ static void begin_write(struct pawl_rwlock *l, struct pawl_sleeper *me)
 	pawl_wait_begin(me);
 }
 
-/* Waits until it writes: 0, or ETIMEDOUT. Readers are waited for until `drained`. */
-static int write_by(struct pawl_rwlock *l, const struct pawl_deadline *deadline,
-		    const struct pawl_deadline *drained)
+/* Waits until it writes: 0, or ETIMEDOUT. */
+static int write_by(struct pawl_rwlock *l, bool yields,
+		    const struct pawl_deadline *deadline)
 {
 	struct pawl_sleeper me;
 	int error;
 
 	do {
-		begin_write(l, &me);
+		begin_write(l, &me, yields);
 		error = pawl_mutex_await(&l->gate, &me, deadline);
 		if (error == 0) {
 			pawl_full_fence(); /* [G] */
-			error = drain_or_leave(l, &me, drained);
+			error = drain_or_leave(l, &me, deadline);
 		} else {
 			wake_line(l);
 		}
@@ -350,21 +384,18 @@ static int write_by(struct pawl_rwlock *l, const struct pawl_deadline *deadline,
 	return error;
 }
 
-int pawl_rwlock_write_turn(struct pawl_rwlock *l, bool has_gate)
+int pawl_rwlock_yield_write(struct pawl_rwlock *l, bool has_gate,
+			    const struct pawl_deadline *deadline)
 {
-	struct pawl_deadline turn;
 	struct pawl_sleeper me;
 	int error = ECANCELED;
 
 	if (has_gate) {
-		begin_write(l, &me);
-		error = drain_or_leave(l, &me, &IN_A_TURN);
+		begin_write(l, &me, true);
+		error = drain_or_leave(l, &me, deadline);
 		pawl_wait_end(&me);
 	}
-	if (error != ECANCELED)
-		return error;
-	turn = pawl_deadline_in(TURN_NS);
-	return write_by(l, &turn, &IN_A_TURN);
+	return error == ECANCELED ? write_by(l, true, deadline) : error;
 }
 
 void pawl_rwlock_drain_(struct pawl_rwlock *l)
@@ -372,7 +403,7 @@ void pawl_rwlock_drain_(struct pawl_rwlock *l)
 	struct pawl_sleeper me;
 	int error;
 
-	begin_write(l, &me);
+	begin_write(l, &me, false);
 	error = drain(l, &me, NULL);
 	pawl_wait_end(&me);
 	if (error == ECANCELED)
@@ -381,7 +412,7 @@ void pawl_rwlock_drain_(struct pawl_rwlock *l)
 
 void pawl_rwlock_write_slow_(struct pawl_rwlock *l)
 {
-	write_by(l, NULL, NULL);
+	write_by(l, false, NULL);
 }
 
 bool pawl_rwlock_write_try_(struct pawl_rwlock *l)
@@ -389,7 +420,7 @@ bool pawl_rwlock_write_try_(struct pawl_rwlock *l)
 	struct pawl_sleeper me;
 	int error = EBUSY;
 
-	begin_write(l, &me);
+	begin_write(l, &me, false);
 	/* Relaxed: a look that spares the fence if there are readers for all to see. */
 	if (pawl_load_relaxed(&l->word) < PAWL_RWLOCK_READER)
 		error = await_records(l, &me, &AT_ONCE);
@@ -408,7 +439,7 @@ static int write_if_free(struct pawl_rwlock *l, const struct pawl_deadline *dead
 	struct pawl_sleeper me;
 	int error = ECANCELED;
 
-	begin_write(l, &me);
+	begin_write(l, &me, false);
 	if (pawl_rwlock_take_gate_(l)) {
 		pawl_full_fence(); /* [G] */
 		error = drain_or_leave(l, &me, deadline);
@@ -427,7 +458,7 @@ int pawl_rwlock_write_until_(struct pawl_rwlock *l, int clock,
 
 	if (error != 0 && wrong != 0)
 		return wrong;
-	return error == ECANCELED ? write_by(l, &deadline, &deadline) : error;
+	return error == ECANCELED ? write_by(l, false, &deadline) : error;
 }
 
 void pawl_rwlock_let_in_(struct pawl_rwlock *l)

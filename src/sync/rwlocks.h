@@ -55,11 +55,17 @@ bool pawl_rwlock_sleep(struct pawl_sleeper *me, bool sure,
 		       const struct pawl_deadline *deadline);
 
 /*
- * Waits until it writes, but for a tenth of a second or two at most, and then lets the readers pass
- * that have come meanwhile: 0, or ETIMEDOUT. `has_gate`: the caller has taken the gate, and
- * then found readers or a form. For locks that prefer readers.
+ * For locks that prefer readers. A reader passes a writer that waits: at once if it has a
+ * real-time priority, and else when it has polled and dozed in vain. 0, or ETIMEDOUT.
  */
-int pawl_rwlock_write_turn(struct pawl_rwlock *l, bool has_gate);
+int pawl_rwlock_read_first(struct pawl_rwlock *l, pawl_atomic64 *announced,
+			   const struct pawl_deadline *deadline);
+/* Reads if no writer is inside. */
+bool pawl_rwlock_read_past(struct pawl_rwlock *l);
+/* Waits until it writes, and lets readers pass meanwhile: 0, or ETIMEDOUT. `has_gate`: the
+ * caller has taken the gate, and then found readers or a form. */
+int pawl_rwlock_yield_write(struct pawl_rwlock *l, bool has_gate,
+			    const struct pawl_deadline *deadline);
 
 /* Lets go of the gate, as one who has not written. */
 void pawl_rwlock_leave_gate(struct pawl_rwlock *l);

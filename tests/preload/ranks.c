@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 enum { ORDERS = 20 };
@@ -56,6 +57,50 @@ static void write_unlock(void)
 	CHECK(pthread_rwlock_unlock(&rwlock) == 0);
 }
 
+static volatile bool has_read;
+
+static void *write_once(void *unused)
+{
+	write_lock();
+	write_unlock();
+	return unused;
+}
+
+static void *read_once(void *unused)
+{
+	CHECK(pthread_rwlock_rdlock(&rwlock) == 0);
+	has_read = true;
+	CHECK(pthread_rwlock_unlock(&rwlock) == 0);
+	return unused;
+}
+
+static void start(pthread_t *thread, int priority, void *(*run)(void *))
+{
+	struct sched_param parameters = {.sched_priority = priority};
+	pthread_attr_t attributes;
+
+	CHECK(pthread_attr_init(&attributes) == 0);
+	pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
+	pthread_attr_setschedpolicy(&attributes, SCHED_FIFO);
+	pthread_attr_setschedparam(&attributes, &parameters);
+	CHECK(pthread_create(thread, &attributes, run, NULL) == 0);
+	pthread_attr_destroy(&attributes);
+}
+
+/* On the one CPU of the cases before, each thread runs until it sleeps. */
+static void a_high_reader_passes_a_waiting_writer(void)
+{
+	pthread_t writer, reader;
+
+	CHECK(pthread_rwlock_rdlock(&rwlock) == 0);
+	start(&writer, 1, write_once);
+	has_read = false;
+	start(&reader, 2, read_once);
+	CHECK(has_read);
+	CHECK(pthread_rwlock_unlock(&rwlock) == 0);
+	CHECK(pthread_join(writer, NULL) == 0 && pthread_join(reader, NULL) == 0);
+}
+
 int main(int argc, char **argv)
 {
 	static const int policies[] = {SCHED_FIFO, SCHED_RR};
@@ -68,6 +113,7 @@ int main(int argc, char **argv)
 		expect_right(ranks_lock_in_order(&monitor, policies[i % 2]));
 		expect_right(ranks_wait_in_order(&monitor, policies[i % 2]));
 		expect_right(ranks_lock_in_order(&writers, policies[i % 2]));
+		a_high_reader_passes_a_waiting_writer();
 	}
 	if (argc > 1)
 		return 0;

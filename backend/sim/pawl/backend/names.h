@@ -146,7 +146,9 @@
 #define pawl_rwlock_write_slow_	 sim_rwlock_write_slow
 #define pawl_rwlock_drain_	 sim_rwlock_drain
 #define pawl_rwlock_write_try_	 sim_rwlock_write_try
-#define pawl_rwlock_write_turn	 sim_rwlock_write_turn
+#define pawl_rwlock_yield_write	 sim_rwlock_yield_write
+#define pawl_rwlock_read_first	 sim_rwlock_read_first
+#define pawl_rwlock_read_past	 sim_rwlock_read_past
 #define pawl_rwlock_write_until_ sim_rwlock_write_until
 #define pawl_rwlock_write_end_	 sim_rwlock_write_end
 #define pawl_rwlock_let_in_	 sim_rwlock_let_in
