@@ -17,7 +17,6 @@
 #include <sim/runtime.h>
 
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -343,25 +342,44 @@ static int cannot_write(const char *path)
 	return 2;
 }
 
+static void set_model(const char *text, void *into)
+{
+	int i;
+
+	for (i = 0; i < 3; i++)
+		if (strcmp(model_names[i], text) == 0)
+			*(enum model *)into = (enum model)i;
+}
+
+static void set_text(const char *text, void *into)
+{
+	*(const char **)into = text;
+}
+
+static void set_int(const char *text, void *into)
+{
+	*(int *)into = atoi(text);
+}
+
+static void set_number(const char *text, void *into)
+{
+	*(uint64_t *)into = strtoull(text, NULL, 10);
+}
+
+static void set_progress(const char *text, void *into)
+{
+	(void)text;
+	((struct options *)into)->progress = show_progress;
+}
+
+static void clear_flag(const char *text, void *into)
+{
+	(void)text;
+	*(bool *)into = false;
+}
+
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"model", required_argument, NULL, 'm'},
-		{"limit", required_argument, NULL, 'l'},
-		{"unroll", required_argument, NULL, 'u'},
-		{"replay", required_argument, NULL, 'r'},
-		{"name", required_argument, NULL, 'n'},
-		{"again", required_argument, NULL, 'a'},
-		{"after", required_argument, NULL, 'f'},
-		{"repeat", required_argument, NULL, 'p'},
-		{"html", required_argument, NULL, 'h'},
-		{"random", required_argument, NULL, 'x'},
-		{"seed", required_argument, NULL, 's'},
-		{"depth", required_argument, NULL, 'd'},
-		{"progress", no_argument, NULL, 'o'},
-		{"no-symmetry", no_argument, NULL, 'y'},
-		{NULL, 0, NULL, 0},
-	};
 	struct request request = {
 		.options = {.keep_trace = true,
 			    .show = keep_picture,
@@ -376,59 +394,42 @@ int main(int argc, char **argv)
 	};
 	struct subject subjects[MAX_SUBJECTS];
 	const char *html = NULL;
-	int option, n, i, status = 0;
+	/* The words come from the command, which has checked the values. */
+	const struct {
+		const char *name; /* with "=" if there is a value */
+		void (*set)(const char *text, void *into);
+		void *into;
+	} options[] = {
+		{"--model=", set_model, &request.options.model},
+		{"--limit=", set_number, &request.options.limit},
+		{"--unroll=", set_int, &program_unroll},
+		{"--replay=", set_text, &request.replay},
+		{"--name=", set_text, &request.name},
+		{"--again=", set_text, &request.again},
+		{"--after=", set_text, &request.after},
+		{"--repeat=", set_int, &request.repeat},
+		{"--html=", set_text, &html},
+		{"--random=", set_number, &request.options.random},
+		{"--seed=", set_number, &request.options.seed},
+		{"--depth=", set_int, &request.options.depth},
+		{"--progress", set_progress, &request.options},
+		{"--no-symmetry", clear_flag, &request.symmetry},
+	};
+	const size_t most = sizeof(options) / sizeof(*options);
+	int word, n, i, status = 0;
 
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		switch (option) {
-		case 'm':
-			for (i = 0; i < 3; i++)
-				if (strcmp(model_names[i], optarg) == 0)
-					request.options.model = (enum model)i;
+	for (word = 1; word < argc - 1; word++) {
+		size_t o = 0, length;
+
+		while (o < most &&
+		       strncmp(argv[word], options[o].name, strlen(options[o].name)) != 0)
+			o++;
+		if (o == most)
 			break;
-		case 'l':
-			request.options.limit = strtoull(optarg, NULL, 10);
-			break;
-		case 'x':
-			request.options.random = strtoull(optarg, NULL, 10);
-			break;
-		case 's':
-			request.options.seed = strtoull(optarg, NULL, 10);
-			break;
-		case 'd':
-			request.options.depth = atoi(optarg);
-			break;
-		case 'y':
-			request.symmetry = false;
-			break;
-		case 'o':
-			request.options.progress = show_progress;
-			break;
-		case 'u':
-			program_unroll = atoi(optarg);
-			break;
-		case 'r':
-			request.replay = optarg;
-			break;
-		case 'n':
-			request.name = optarg;
-			break;
-		case 'a':
-			request.again = optarg;
-			break;
-		case 'p':
-			request.repeat = atoi(optarg);
-			break;
-		case 'f':
-			request.after = optarg;
-			break;
-		case 'h':
-			html = optarg;
-			break;
-		default:
-			return 2;
-		}
+		length = strlen(options[o].name);
+		options[o].set(argv[word] + length, options[o].into);
 	}
-	if (optind != argc - 1) {
+	if (word != argc - 1) {
 		fputs("pawl: pawl-check-program is for 'pawl check --program'\n", stderr);
 		return 2;
 	}
@@ -438,7 +439,7 @@ int main(int argc, char **argv)
 			return cannot_write(html);
 		page_begin(request.page, request.name);
 	}
-	load_program(argv[optind]);
+	load_program(argv[word]);
 	n = load_subjects(subjects);
 	catch_crashes();
 	printf("%-24s %-20s %5s %11s %9s  %s\n", "program", "runs", "model", "executions",

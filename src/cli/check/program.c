@@ -330,13 +330,51 @@ bool asks_for_program(int argc, char **argv)
 	return false;
 }
 
-static void parse_model_name(const char *option, const char *text, void *into)
+/* Options of the checker, checked here and passed on as they are; `into` is its words. */
+static void pass_flag(const char *option, const char *text, void *into)
+{
+	(void)text;
+	add(into, format("--%s", option));
+}
+
+static void pass_text(const char *option, const char *text, void *into)
+{
+	add(into, format("--%s=%s", option, text));
+}
+
+static void pass_number(const char *option, const char *text, void *into)
+{
+	int number;
+
+	parse_positive(option, text, &number);
+	pass_text(option, text, into);
+}
+
+static void pass_depth(const char *option, const char *text, void *into)
+{
+	int depth;
+
+	parse_depth(option, text, &depth);
+	pass_text(option, text, into);
+}
+
+static void pass_model(const char *option, const char *text, void *into)
 {
 	if (strcmp(text, "weak") != 0 && strcmp(text, "tso") != 0 &&
 	    strcmp(text, "sc") != 0)
 		refuse("--%s: '%s' is not a memory model; use weak, tso or sc", option,
 		       text);
-	*(const char **)into = text;
+	pass_text(option, text, into);
+}
+
+static bool is_passed(const struct words *words, const char *option)
+{
+	size_t i;
+
+	for (i = 0; i < words->count; i++)
+		if (strncmp(words->word[i], option, strlen(option)) == 0)
+			return true;
+	return false;
 }
 
 /* The last part of a path. */
@@ -349,34 +387,32 @@ static const char *last_part(const char *path)
 
 int check_program(int argc, char **argv)
 {
-	bool program = false, cflags = false, libs = false, progress = false,
-	     all_names = false;
-	const char *model = "weak", *replay = NULL, *html = NULL;
-	int limit = 0, unroll = 0, repeat = 1, random = 0, seed = 0, depth = 0;
+	bool program = false, cflags = false, libs = false;
+	struct words flags = {.count = 0}, words = {.count = 0};
 	int count, i, ours;
 	const struct option_spec options[] = {
 		{"program", NULL, "check the given sources", parse_flag, &program},
-		{"model", "M", "memory model: weak, tso or sc (weak)", parse_model_name,
-		 &model},
-		{"limit", "N", "stop after N executions (never)", parse_positive, &limit},
+		{"model", "M", "memory model: weak, tso or sc (weak)", pass_model,
+		 &words},
+		{"limit", "N", "stop after N executions (never)", pass_number, &words},
 		{"unroll", "N", "stop at a loop with more than N iterations (never)",
-		 parse_positive, &unroll},
-		{"replay", "TOKEN", "repeat an execution by its token", parse_text,
-		 &replay},
+		 pass_number, &words},
+		{"replay", "TOKEN", "repeat an execution by its token", pass_text,
+		 &words},
 		{"html", "FILE", "draw a failure: threads as lanes, reads as arrows",
-		 parse_text, &html},
+		 pass_text, &words},
 		{"repeat", "N", "explore everything N times, to measure speed",
-		 parse_positive, &repeat},
+		 pass_number, &words},
 		{"random", "N", "run N random executions, where all take too long",
-		 parse_positive, &random},
-		{"seed", "S", "which ones (1)", parse_positive, &seed},
+		 pass_number, &words},
+		{"seed", "S", "which ones (1)", pass_number, &words},
 		{"depth", "D", "random priorities that change D - 1 times (uniform)",
-		 parse_depth, &depth},
+		 pass_depth, &words},
 		{"progress", NULL, "print progress and an estimate (on a terminal)",
-		 parse_flag, &progress},
+		 pass_flag, &words},
 		{"no-symmetry", NULL,
 		 "also executions that differ only by a permutation of threads",
-		 parse_flag, &all_names},
+		 pass_flag, &words},
 		{"cflags", NULL, "print the flags to compile a program for the checker",
 		 parse_flag, &cflags},
 		{"libs", NULL, "print the flags to link it as a shared object",
@@ -397,9 +433,8 @@ int check_program(int argc, char **argv)
 			 "'passed'. See docs/checking-your-code.md.",
 		.options = options,
 	};
-	struct words flags = {.count = 0}, words = {.count = 0};
 	const char *again = "pawl check --program", *after = "";
-	char runner[PATH_MAX];
+	char runner[PATH_MAX] = "";
 	int status;
 
 	for (ours = 1; ours < argc && strcmp(argv[ours], "--") != 0; ours++)
@@ -408,8 +443,9 @@ int check_program(int argc, char **argv)
 		add(&flags, argv[i]);
 		after = format("%s %s", i == ours + 1 ? " --" : after, argv[i]);
 	}
+	add(&words, runner);
 	count = parse_options(&usage, ours, argv);
-	need_random(random, depth);
+	need_random(is_passed(&words, "--random="), is_passed(&words, "--depth="));
 	if (cflags || libs) {
 		if (cflags)
 			print_flags(compile_flags,
@@ -431,31 +467,9 @@ int check_program(int argc, char **argv)
 	atexit(clean_up);
 	survive_broken_pipes();
 	catch_interrupt();
-	add(&words, runner);
-	add(&words, format("--model=%s", model));
 	add(&words, format("--name=%s", last_part(argv[1])));
 	add(&words, format("--again=%s", again));
 	add(&words, format("--after=%s", after));
-	if (limit > 0)
-		add(&words, format("--limit=%d", limit));
-	if (unroll > 0)
-		add(&words, format("--unroll=%d", unroll));
-	if (random > 0)
-		add(&words, format("--random=%d", random));
-	if (seed > 0)
-		add(&words, format("--seed=%d", seed));
-	if (depth > 0)
-		add(&words, format("--depth=%d", depth));
-	if (repeat > 1)
-		add(&words, format("--repeat=%d", repeat));
-	if (all_names)
-		add(&words, "--no-symmetry");
-	if (progress)
-		add(&words, "--progress");
-	if (replay != NULL)
-		add(&words, format("--replay=%s", replay));
-	if (html != NULL)
-		add(&words, format("--html=%s", html));
 	add(&words, build((size_t)count, argv + 1, &flags));
 	status = run(&words);
 	return status;
