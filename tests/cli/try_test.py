@@ -116,7 +116,7 @@ class Refusals(CommandTest):
     def test_program_that_cannot_be_executed(self):
         self.write("data", "no program")
         self.assert_refused(["try", "--", "./data"], "./data", "chmod +x")
-        self.assert_refused(["try", "--", "/tmp"], "/tmp", "executed")
+        self.assert_refused(["try", "--", "/tmp"], "/tmp", "not executable")
 
     def test_statically_linked_program(self):
         self.write("main.c", "int main(void) { return 0; }\n")
@@ -160,7 +160,7 @@ class Refusals(CommandTest):
             self.assert_refused(["try", "--budget", budget, "--", "true"], "--budget", "90s")
 
     def test_servers(self):
-        self.assert_refused(["try", "--server", "x", "--", "true"], "leave out 'true'")
+        self.assert_refused(["try", "--server", "x", "--", "true"], "remove 'true'")
         self.assert_refused(["try", "--server", "x"], "--load")
         self.assert_refused(["try", "--load", "x", "--", "true"], "--server")
         self.assert_refused(["try", "--ready", "1", "--", "true"], "--server")
@@ -274,7 +274,7 @@ class Trials(CommandTest):
         self.assertEqual(self.results()["mutex"]["metric"]["samples"], [20] * 6)
         self.succeed("report", "r.json", "-o", "page.html")
         page = self.read("page.html")
-        self.assertIn("<p>the program takes no lock that pawl stands in for: "
+        self.assertIn("<p>the program takes no lock that pawl replaces: "
                       "nothing to rank.</p>", page)
 
     def test_read_write_locks_count(self):
@@ -367,14 +367,14 @@ class Trials(CommandTest):
         self.succeed("try", "--runs", "1", "--", "./program")
         done = self.run_pawl("try", "--runs", "1", "--same-output", "--", "./program")
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stdout, r"mutex +not ranked: another output than under glibc\n")
+        self.assertRegex(done.stdout, r"mutex +not ranked: output differs from that under glibc\n")
         self.assertNotRegex(done.stdout, r"hapax\+park +not ranked")
 
     def test_output_that_always_differs_cannot_be_compared(self):
         self.script("#!/bin/sh\necho x >>count; wc -c <count\n")
         done = self.run_pawl("try", "--same-output", "--", "./program")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("leave out --same-output", done.stderr)
+        self.assertIn("remove --same-output", done.stderr)
 
     def test_program_that_fails_by_itself(self):
         done = self.run_pawl("try", "--", "sh", "-c", "echo no luck >&2; exit 4")
@@ -449,9 +449,9 @@ class Trials(CommandTest):
         self.script("#!/bin/sh\necho x >>starts; ./locker; [ -z \"$PAWL_LOCK\" ] || sleep 0.2\n")
         done = self.succeed("try", "--json", "r.json", "--", "./program")
         self.assertRegex(self.verdict(done),
-                         r"^Locks do not matter here: the program lost 0\.00 % of its wall time in "
-                         r"waiting for them, and no lock could spare more than 0\.00 %, where less "
-                         r"than [0-9.]+ % cannot be seen; leave it as it is\.$")
+                         r"^Locks do not matter here: the program spent 0\.00 % of its wall time "
+                         r"waiting for them, and no lock could save more than 0\.00 %, where "
+                         r"differences below [0-9.]+ % are not visible; leave it as it is\.$")
         self.assertEqual(self.root()["verdict"]["kind"], "locks do not matter")
         self.assertEqual(self.root()["look"]["acquisitions"], 1)
         self.assertLessEqual(self.starts(), 6)
@@ -504,8 +504,8 @@ class Trials(CommandTest):
         done = self.succeed("try", "--budget", "1s", "--less", "--metric", "score: ([0-9]+)",
                             "--json", "r.json", "--", os.path.join(self.built.name, "waiter"),
                             "600")
-        self.assertRegex(self.verdict(done), r"^Undecided: locks may matter, as up to .* ask for "
-                         r"--budget \d+[sm], or give the program less to do\.$")
+        self.assertRegex(self.verdict(done), r"^Undecided: locks may matter, as up to .* use "
+                         r"--budget \d+[sm], or give the program less work\.$")
         self.assertEqual(self.starts(), 2)  # under glibc, and the look
         self.assertEqual(self.root()["verdict"]["kind"], "undecided")
 
