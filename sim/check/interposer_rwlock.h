@@ -16,8 +16,15 @@ static void set_up_rwlock(void *argument)
 	set_up_with(PTHREAD_MUTEX_TIMED_NP);
 	sim_rwlock_look = 1000; /* no reader changes the mode */
 	rwlock_choose(false);
-	/* With the other kinds a writer's turn may end at any moment, and never the last. */
 	world->rwlock.__data.__flags = PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
+}
+
+/* Before another thread uses the lock: readers are preferred, or writers. */
+static void choose_kind(void)
+{
+	world->rwlock.__data.__flags =
+		sim_one_in(2) ? PTHREAD_RWLOCK_PREFER_READER_NP
+			      : PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
 }
 
 /* What the lock guards is a plain word: two sections that overlap, or are not ordered,
@@ -179,7 +186,7 @@ static void init_again(void)
 	expect("unlock", pthread_rwlock_unlock(l), 0);
 	expect("destroy", pthread_rwlock_destroy(l), 0);
 	expect("init", pthread_rwlock_init(l, NULL), 0);
-	l->__data.__flags = PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
+	choose_kind();
 }
 
 /* Who writes is told so, whatever it asks for. */
@@ -255,6 +262,7 @@ static void rwlock_asleep_thread(void *argument, int thread)
 	(void)argument;
 	sim_give_reads(thread);
 	if (thread == 0) {
+		choose_kind();
 		expect("lock", writes ? pthread_rwlock_wrlock(l) : read_lock(), 0);
 		pawl_store_release(&world->held, 1);
 		explore_await_quiet();

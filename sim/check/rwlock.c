@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scenarios of pawl/rwlock.h. Part of the simulated world, like scenario.c.
+ * Scenarios of pawl/rwlock.h. Part of the simulated world, like scenario.c. Long: the table of
+ * scenarios, and the few lines that each of them runs.
  */
 #include "room.h"
 
@@ -63,6 +64,18 @@ static void gated(void *argument)
 {
 	(void)argument;
 	begin(0);
+}
+
+/* The third thread has a real-time priority. */
+OUTSIDE static unsigned third_is_urgent(void)
+{
+	return explore_thread() == 2 ? 1 : 0;
+}
+
+OUTSIDE static void urgent(void *argument)
+{
+	gated(argument);
+	sim_priority = third_is_urgent;
 }
 
 /* Records are full, so that readers are counted. */
@@ -557,6 +570,8 @@ const struct scenario rwlock_scenarios[] = {
 	 3, 1, 1, always, passes, gated, writer_leaves, finished, 0, false, false},
 	{"gated-passed", "the same, and the writer does not give up", 3, 3, 1, 1, always,
 	 passes, gated, writer_is_passed, finished, 0, false, false},
+	{"urgent-passed", "the same, and the reader behind it has a priority", 3, 3, 1, 1,
+	 always, passes, urgent, writer_is_passed, finished, 0, false, false},
 	{"counted-passed", "the same, counted", 3, 3, 1, 1, always, passes, counted,
 	 writer_is_passed, finished, .takes_hours = true},
 	{"gated-yields", "a writer lets readers pass, one reads", 2, 2, 1, 1, always,
