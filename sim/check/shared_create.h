@@ -12,9 +12,18 @@
 /* A process's own, so each declaration is made that of a function; see shared_calls.h. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wstrict-prototypes"
+/* Each process has a list of its attachments; only create-new, with one process, keeps it. */
+static bool keeps_list;
+
+static void enlist_if_kept(struct pawl_shared *s)
+{
+	if (keeps_list)
+		pawl_shared_enlist(s);
+}
+
 #pragma push_macro("pawl_shared_enlist")
 #undef pawl_shared_enlist
-#define pawl_shared_enlist(s) ((void)(s)) /* a list for each process */
+#define pawl_shared_enlist(s) enlist_if_kept(s)
 #define creating	      (*my_creating())
 #define locked		      (*my_locked())
 #include <shared/region.c>
@@ -43,6 +52,17 @@ static struct {
 } maps[THREADS];
 
 static bool disk_may_be_full;
+
+/* In create-new: calls may be refused, and what is open and mapped is counted. */
+static struct {
+	bool may_refuse;
+	int files, maps;
+} process;
+
+OUTSIDE static bool is_refused(void)
+{
+	return process.may_refuse && sim_one_in(2);
+}
 
 /* What came of each process's call: an error, or -1 if it did not return. */
 static struct {
@@ -118,6 +138,8 @@ OUTSIDE int pawl_os_file_write(int fd, const void *from, size_t bytes, uint64_t 
 	size_t i;
 
 	(void)fd;
+	if (is_refused())
+		return EIO;
 	for (i = 0; i < bytes / sizeof(uint64_t); i++)
 		sim_store(&world->file.words[offset / sizeof(uint64_t) + i].raw,
 			  ((const uint64_t *)from)[i], SIM_RELAXED);
@@ -129,7 +151,10 @@ OUTSIDE int pawl_os_file_write(int fd, const void *from, size_t bytes, uint64_t 
 OUTSIDE int pawl_os_file_map(int fd, uint64_t bytes, size_t front, void **base)
 {
 	(void)fd;
-	*base = &maps[explore_thread()];
+	if (is_refused())
+		return ENOMEM;
+	*base = &maps[keeps_list ? process.maps : explore_thread()];
+	process.maps++;
 	return front + bytes <= sizeof(maps[0]) ? 0 : ENOMEM;
 }
 
@@ -137,23 +162,31 @@ OUTSIDE void pawl_os_file_unmap(void *base, uint64_t bytes)
 {
 	(void)base;
 	(void)bytes;
+	process.maps--;
 }
 
 OUTSIDE int pawl_os_file_new(int *fd)
 {
+	if (is_refused())
+		return EMFILE;
 	*fd = FILE_FD;
+	process.files++;
 	return 0;
 }
 
 OUTSIDE int pawl_os_file_duplicate(int *copy, int fd)
 {
+	if (is_refused())
+		return EMFILE;
 	*copy = fd;
+	process.files++;
 	return 0;
 }
 
 OUTSIDE void pawl_os_file_close(int fd)
 {
 	(void)fd;
+	process.files--;
 }
 
 OUTSIDE void pawl_os_file_seal(int fd)
@@ -167,7 +200,7 @@ OUTSIDE uint64_t pawl_os_namespace(void)
 }
 
 /* What may be seen. */
-enum { SAW_CREATED, SAW_EXISTS, SAW_FULL, SAW_ATTACHED, SAW_NO_REGION };
+enum { SAW_CREATED, SAW_EXISTS, SAW_FULL, SAW_ATTACHED, SAW_NO_REGION, SAW_REFUSED };
 
 static const char *const create_sights[] = {
 	[SAW_CREATED] = "a create that returns 0",
@@ -175,6 +208,7 @@ static const char *const create_sights[] = {
 	[SAW_FULL] = "ENOSPC",
 	[SAW_ATTACHED] = "an attach that returns 0",
 	[SAW_NO_REGION] = "EINVAL from attach",
+	[SAW_REFUSED] = "a call that the system refuses",
 };
 
 OUTSIDE static void set_up_creation(unsigned mortals, bool full)
@@ -183,6 +217,7 @@ OUTSIDE static void set_up_creation(unsigned mortals, bool full)
 
 	set_up_for(mortals, 1);
 	disk_may_be_full = full;
+	keeps_list = process.may_refuse = false;
 	for (t = 0; t < THREADS; t++) {
 		came_of[t].created = -1;
 		came_of[t].mutexes = 0;
@@ -200,6 +235,17 @@ static void creation_disk_full(void *argument)
 {
 	(void)argument;
 	set_up_creation(0, true);
+}
+
+OUTSIDE static void creation_refused(void *argument)
+{
+	(void)argument;
+	set_up_creation(0, true);
+	keeps_list = process.may_refuse = true;
+	process.files = process.maps = 0;
+	attachments = NULL;
+	serials = 0;
+	__builtin_memset(maps, 0, sizeof(maps));
 }
 
 OUTSIDE static void note_region(int thread, const struct pawl_shared *s)
@@ -246,6 +292,68 @@ static void attach_if_possible(int thread)
 	}
 }
 
+OUTSIDE static void expect_open(const char *after, int count)
+{
+	if (process.files != count || process.maps != count)
+		explore_fail(VERDICT_ASSERTION, "%s: %d files and %d mappings, not %d",
+			     after, process.files, process.maps, count);
+}
+
+/* Changes a word of the tables, which the next mapping shows, or none. */
+OUTSIDE static bool damage(const struct pawl_shared *s)
+{
+	struct region_mutex *m = (void *)((char *)s->r.mutexes + sizeof(maps[0]));
+	struct region_agent *a = (void *)((char *)s->r.agents + sizeof(maps[0]));
+
+	if (!sim_one_in(2))
+		return false;
+	if (sim_one_in(2))
+		sim_store(&m->state.raw, MUTEX_LOST + 1, SIM_RELAXED);
+	else
+		sim_store(&a->ahead.raw, UINT64_MAX, SIM_RELAXED);
+	return true;
+}
+
+/* create-new: a region in a new file, attached once more, by one process. */
+static void create_new_file(int thread)
+{
+	const struct pawl_shared_shape shape = {
+		.mutexes = 1, .threads = 1, .data_bytes = 64};
+	struct pawl_shared *first, *second = NULL;
+	bool damaged;
+
+	(void)thread;
+	if (pawl_shared_create(&first, -1, &shape) != 0) {
+		see(SAW_REFUSED);
+		expect_open("create", 0);
+		return;
+	}
+	see(SAW_CREATED);
+	expect("fd", pawl_shared_fd(first), FILE_FD);
+	expect("bytes of data", (int)pawl_shared_data_bytes(first), 64);
+	if ((char *)pawl_shared_data(first) + 64 > maps[0].bytes + sizeof(maps[0]))
+		explore_fail(VERDICT_ASSERTION, "the data are outside of the region");
+	damaged = damage(first);
+	if (pawl_shared_attach(&second, FILE_FD) == 0) {
+		see(SAW_ATTACHED);
+		expect("attach of a damaged region", damaged, false);
+	} else {
+		see(damaged ? SAW_NO_REGION : SAW_REFUSED);
+		expect_open("attach", 1);
+		second = NULL;
+	}
+	expect("detach", pawl_shared_detach(first), 0);
+	if (second != NULL)
+		expect("second detach", pawl_shared_detach(second), 0);
+	expect_open("detach", 0);
+}
+
+static void one_creates(void *argument, int thread)
+{
+	(void)argument;
+	live(create_new_file, thread);
+}
+
 static void all_create(void *argument, int thread)
 {
 	(void)argument;
@@ -286,25 +394,30 @@ static void one_region(void *argument)
 	scenario_saw(seen);
 }
 
-/* Four lines of the table in shared.c. */
+/* Five lines of the table in shared.c. */
 #define CREATE(called, is, count, makes, does, ...)                                      \
 	{                                                                                \
 		called, is, count, count, 1, 1, always, passes, makes, does, one_region, \
 			.sight_names = create_sights, .sights = __VA_ARGS__              \
 	}
-#define CREATE_SCENARIOS                                                        \
-	CREATE("create", "two create it, one is killed at any step", 2,         \
-	       creation_one_dies, all_create, SIGHT(CREATED) | SIGHT(EXISTS)),  \
-		CREATE("create-attach",                                         \
-		       "one creates it, or is killed; another attaches it", 2,  \
-		       creation_one_dies, second_attaches,                      \
-		       SIGHT(CREATED) | SIGHT(ATTACHED) | SIGHT(NO_REGION)),    \
-		CREATE("create-full", "two create it, the disk may be full", 2, \
-		       creation_disk_full, all_create,                          \
-		       SIGHT(CREATED) | SIGHT(EXISTS) | SIGHT(FULL)),           \
-		CREATE("create-three", "as create, and another attaches it", 3, \
-		       creation_one_dies, third_attaches,                       \
-		       SIGHT(CREATED) | SIGHT(EXISTS) | SIGHT(ATTACHED) |       \
-			       SIGHT(NO_REGION))
+#define CREATE_SCENARIOS                                                         \
+	CREATE("create", "two create it, one is killed at any step", 2,          \
+	       creation_one_dies, all_create, SIGHT(CREATED) | SIGHT(EXISTS)),   \
+		CREATE("create-attach",                                          \
+		       "one creates it, or is killed; another attaches it", 2,   \
+		       creation_one_dies, second_attaches,                       \
+		       SIGHT(CREATED) | SIGHT(ATTACHED) | SIGHT(NO_REGION)),     \
+		CREATE("create-full", "two create it, the disk may be full", 2,  \
+		       creation_disk_full, all_create,                           \
+		       SIGHT(CREATED) | SIGHT(EXISTS) | SIGHT(FULL)),            \
+		CREATE("create-three", "as create, and another attaches it", 3,  \
+		       creation_one_dies, third_attaches,                        \
+		       SIGHT(CREATED) | SIGHT(EXISTS) | SIGHT(ATTACHED) |        \
+			       SIGHT(NO_REGION)),                                \
+		CREATE("create-new",                                             \
+		       "one creates it in a new file, and calls are refused", 1, \
+		       creation_refused, one_creates,                            \
+		       SIGHT(CREATED) | SIGHT(ATTACHED) | SIGHT(NO_REGION) |     \
+			       SIGHT(REFUSED))
 
 #endif /* CHECK_SHARED_CREATE_H */
