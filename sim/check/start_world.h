@@ -57,7 +57,7 @@ struct profile_thread **INTERPOSED(my_profile)(void);
 #undef profile_mine
 #define profile_mine (*INTERPOSED(my_profile)())
 #define __thread
-#define tls_model(model) unused
+#define tls_model(model)
 #include "interposer_off.h"
 
 #include <life/life.h>
