@@ -16,7 +16,7 @@ demo: deps-demo all ## compare all locks in a minute or so, and write report.htm
 	build/release/pawl sim --threads 1,2,4,8,16,32 --episodes 2000 --json build/demo-sim.json
 	build/release/pawl report build/demo-bench.json build/demo-sim.json -o report.html
 
-check: deps ## build and run the tests, some also under sanitizers, and the lint: 13 minutes
+check: deps ## build and run the tests, some also under sanitizers, and the lint: 11 minutes
 	scripts/check
 
 quick: ## test what changed since main, or FILES, in a minute
