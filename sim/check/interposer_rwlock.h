@@ -189,7 +189,7 @@ static void init_again(void)
 	choose_kind();
 }
 
-/* Who writes is told so, whatever it asks for. */
+/* Every call of the thread that writes returns an error. */
 static void write_in_a_way(int error)
 {
 	expect("wrlock", error, 0);

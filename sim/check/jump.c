@@ -140,20 +140,6 @@ static void set_up_biased(void *argument)
 	arm_for(FORMS);
 }
 
-static void read_once(void)
-{
-	pawl_rwlock_read_lock(&room->l);
-	look();
-	pawl_rwlock_read_unlock(&room->l);
-}
-
-static void write_once(void)
-{
-	pawl_rwlock_write_lock(&room->l);
-	change();
-	pawl_rwlock_write_unlock(&room->l);
-}
-
 static void victim_reads(void)
 {
 	if (COMES_THROUGH(pawl_rwlock_read_lock(&room->l))) {

@@ -89,4 +89,18 @@ static inline void close_room(void)
 		explore_fail(VERDICT_ASSERTION, "a section was lost");
 }
 
+static inline void read_once(void)
+{
+	pawl_rwlock_read_lock(&room->l);
+	look();
+	pawl_rwlock_read_unlock(&room->l);
+}
+
+static inline void write_once(void)
+{
+	pawl_rwlock_write_lock(&room->l);
+	change();
+	pawl_rwlock_write_unlock(&room->l);
+}
+
 #endif /* CHECK_ROOM_H */

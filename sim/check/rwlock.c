@@ -97,20 +97,6 @@ static void growing(void *argument)
 
 /* What a thread does. */
 
-static void read_once(void)
-{
-	pawl_rwlock_read_lock(&room->l);
-	look();
-	pawl_rwlock_read_unlock(&room->l);
-}
-
-static void write_once(void)
-{
-	pawl_rwlock_write_lock(&room->l);
-	change();
-	pawl_rwlock_write_unlock(&room->l);
-}
-
 static void try_read_twice(void)
 {
 	try_read();

@@ -52,7 +52,7 @@ enum {
 	REGION_COUNT_BITS = 52,
 };
 
-/* Values of agent.who that are no thread's name: without a thread; and abandoned by its
+/* Values of an agent's `who` that name no thread: without a thread; and abandoned by its
  * thread after a timeout, with a record that others may read. */
 enum { AGENT_FREE = 0, AGENT_LEFT = 1 };
 

@@ -201,7 +201,7 @@ static void run_ranked(const char *argument)
 	}
 }
 
-/* Who polls for ever, and outranks the holder, is in the way; locks that spin do. */
+/* A waiter that polls for ever keeps a holder of lower priority off the CPU: spin locks do. */
 static void the_highest_rank_waits_for_the_lowest(void **state)
 {
 	(void)state;
